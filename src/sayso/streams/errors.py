@@ -1,0 +1,40 @@
+"""Errors of the streams, each saying what an operator does about it."""
+
+from collections.abc import Sequence
+
+
+class Poison(Exception):
+    """A record cannot be decoded or validated.
+
+    It goes to `dead` with its raw bytes. Mend the producer or this build, then
+    `sayso dead requeue`.
+    """
+
+
+class Transient(Exception):
+    """Something outside failed and will pass; the record is tried again in place."""
+
+    def __init__(self, reason: str, *, retry_after: float | None = None) -> None:
+        super().__init__(reason)
+        self.retry_after = retry_after
+        """Seconds the other side asked us to wait."""
+
+
+class TopicsMismatch(Exception):
+    """Topics are missing or differ from what this build needs.
+
+    Run `sayso topics apply`, or mend by hand what it cannot change.
+    """
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = tuple(problems)
+        """One sentence each, naming the topic and the mend."""
+
+
+class BrokerUnreachable(Exception):
+    """No Kafka answers at the bootstrap servers. Start one, or correct `kafka.bootstrap`."""
+
+
+class BrokerFailed(Exception):
+    """The embedded broker could not be prepared or started; the message says why and the mend."""
