@@ -1,0 +1,5 @@
+"""`python -m sayso` is the `sayso` command."""
+
+from sayso.cli.main import main
+
+main()
