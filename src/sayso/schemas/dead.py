@@ -32,9 +32,9 @@ class DeadLetter(Record):
     error: str = Field(max_length=200)
     """The class of the error."""
     refusal: str = Field(max_length=2_000)
-    key: str | None = None
+    source_key: str | None = None
     """Base64 of the raw key."""
-    value: str | None = None
+    source_value: str | None = None
     """Base64 of the raw value; None for a tombstone."""
     headers: tuple[Header, ...] = ()
     attempt: int = 1
@@ -44,9 +44,17 @@ class DeadLetter(Record):
     @property
     def raw_value(self) -> bytes | None:
         """The source record's value, byte for byte."""
-        return None if self.value is None else b64decode(self.value)
+        return None if self.source_value is None else b64decode(self.source_value)
 
     @property
     def raw_key(self) -> bytes | None:
         """The source record's key, byte for byte."""
-        return None if self.key is None else b64decode(self.key)
+        return None if self.source_key is None else b64decode(self.source_key)
+
+    @property
+    def key(self) -> str:
+        return (self.raw_key or b"").decode("utf-8", errors="replace")
+
+    @property
+    def ce_id(self) -> str:
+        return f"{self.source.topic}:{self.source.partition}:{self.source.offset}"

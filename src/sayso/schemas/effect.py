@@ -4,6 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AwareDatetime, Field
 
+from sayso.schemas.keys import key as joined_key
 from sayso.schemas.record import Part, Record
 from sayso.schemas.ts import Ts
 
@@ -33,6 +34,14 @@ class Effect(Record):
     """What asked for it: a feedback row's id, or `command`."""
     action: Annotated[PostMessage, Field()]
 
+    @property
+    def key(self) -> str:
+        return joined_key(self.org, self.target)
+
+    @property
+    def ce_id(self) -> str:
+        return self.id
+
 
 class EffectResult(Record):
     """How far an effect has come. `done`, `failed` are final."""
@@ -52,3 +61,11 @@ class EffectResult(Record):
     """True when the outcome was found by reading back."""
     refusal: str | None = Field(default=None, max_length=2_000)
     action: PostMessage
+
+    @property
+    def key(self) -> str:
+        return joined_key(self.org, self.target)
+
+    @property
+    def ce_id(self) -> str:
+        return f"{self.id}:{self.state}:{self.attempt_count}"

@@ -4,6 +4,7 @@ from typing import ClassVar, Literal
 
 from pydantic import AwareDatetime, Field
 
+from sayso.schemas.keys import message_key
 from sayso.schemas.record import Part, Record
 from sayso.schemas.slack import Message
 from sayso.schemas.strategy import Conclusion
@@ -71,3 +72,11 @@ class FeedbackRow(Record):
     def is_settled(self) -> bool:
         """True when the model will not read this reply again."""
         return self.status in ("processed", "ignored")
+
+    @property
+    def key(self) -> str:
+        return message_key(self.org, self.channel, self.ts)
+
+    @property
+    def ce_id(self) -> str:
+        return f"{self.id}:{self.revision}"

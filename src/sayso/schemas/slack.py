@@ -4,6 +4,8 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from sayso.schemas.ids import message_id
+from sayso.schemas.keys import message_key
 from sayso.schemas.record import Part, Record
 from sayso.schemas.ts import Ts
 
@@ -88,6 +90,14 @@ class Message(Record):
         """What tells this version of the message from others: None, an edit's ts or `deleted`."""
         return "deleted" if self.change == "deleted" else self.edited_ts
 
+    @property
+    def key(self) -> str:
+        return message_key(self.org, self.channel, self.ts)
+
+    @property
+    def ce_id(self) -> str:
+        return message_id(self.org, self.channel, self.ts, self.version)
+
 
 class Reaction(Record):
     """One person's reaction to a message, as a poll saw it appear or go."""
@@ -104,3 +114,19 @@ class Reaction(Record):
     is_self: bool = False
     change: Literal["added", "removed"]
     read_by: str = Field(max_length=64)
+
+    @property
+    def key(self) -> str:
+        return message_key(self.org, self.channel, self.ts)
+
+    @property
+    def ce_id(self) -> str:
+        return ":".join(
+            (
+                message_id(self.org, self.channel, self.ts, None),
+                self.name,
+                self.user,
+                self.change,
+                self.read_by,
+            )
+        )

@@ -5,6 +5,7 @@ from typing import ClassVar, Literal
 from pydantic import AwareDatetime, Field
 
 from sayso.schemas.feedback import Position
+from sayso.schemas.keys import status_key
 from sayso.schemas.record import Record
 
 StatusKind = Literal["feedback", "proposal", "task", "candidate", "example"]
@@ -32,3 +33,11 @@ class Status(Record):
     def rank(self) -> tuple[int, int, int]:
         """What orders two statuses of one item: epoch, revision, source offset."""
         return (self.epoch, self.rev, self.source.offset if self.source else -1)
+
+    @property
+    def key(self) -> str:
+        return status_key(self.org, self.kind, self.id)
+
+    @property
+    def ce_id(self) -> str:
+        return f"{self.org}:{self.kind}:{self.id}:{self.epoch}:{self.rev}"

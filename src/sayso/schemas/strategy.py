@@ -4,6 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AwareDatetime, Field
 
+from sayso.schemas.keys import decision_key, field_key
 from sayso.schemas.record import Part, Record
 from sayso.schemas.ts import Ts
 
@@ -66,6 +67,14 @@ class StrategyRequest(Record):
     model: str
     prompt_version: str
 
+    @property
+    def key(self) -> str:
+        return self.org
+
+    @property
+    def ce_id(self) -> str:
+        return f"{self.decision}:request"
+
 
 class Decision(Record):
     """What one processed reply settled, with the evidence."""
@@ -98,6 +107,14 @@ class Decision(Record):
     model: str
     prompt_version: str
 
+    @property
+    def key(self) -> str:
+        return decision_key(self.org, self.id)
+
+    @property
+    def ce_id(self) -> str:
+        return self.id
+
 
 class StrategyValue(Record):
     """A strategic field's current value and the reply that set it."""
@@ -111,3 +128,11 @@ class StrategyValue(Record):
     channel: str
     ts: Ts
     decided_by: str
+
+    @property
+    def key(self) -> str:
+        return field_key(self.org, self.field)
+
+    @property
+    def ce_id(self) -> str:
+        return f"{self.decision}:{self.field}"

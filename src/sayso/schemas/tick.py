@@ -4,6 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AwareDatetime, Field, RootModel
 
+from sayso.schemas.keys import channel_key
 from sayso.schemas.record import Record
 from sayso.schemas.ts import Ts
 
@@ -25,6 +26,14 @@ class Tick(Record):
     trigger_ts: Ts | None = None
     """With cause `trigger`: the only message to handle."""
 
+    @property
+    def key(self) -> str:
+        return channel_key(self.org, self.channel)
+
+    @property
+    def ce_id(self) -> str:
+        return self.id
+
 
 class TickStarted(Record):
     """The owner of the channel took the tick up."""
@@ -36,6 +45,14 @@ class TickStarted(Record):
     org: str
     channel: str
     worker: str
+
+    @property
+    def key(self) -> str:
+        return channel_key(self.org, self.channel)
+
+    @property
+    def ce_id(self) -> str:
+        return f"{self.tick}:started:{self.worker}"
 
 
 class TickRead(Record):
@@ -56,6 +73,14 @@ class TickRead(Record):
     note: str | None = None
     """Why nothing was read, when that is not a failure: skipped, not scanned, rate limited."""
 
+    @property
+    def key(self) -> str:
+        return channel_key(self.org, self.channel)
+
+    @property
+    def ce_id(self) -> str:
+        return f"{self.tick}:read"
+
 
 class TickFailed(Record):
     """The scan stopped before settling replies."""
@@ -67,6 +92,14 @@ class TickFailed(Record):
     org: str
     channel: str
     refusal: str
+
+    @property
+    def key(self) -> str:
+        return channel_key(self.org, self.channel)
+
+    @property
+    def ce_id(self) -> str:
+        return f"{self.tick}:failed"
 
 
 class ReplySettled(Record):
@@ -91,6 +124,14 @@ class ReplySettled(Record):
     """True when the failure itself could not be recorded: the row stays pending."""
     unreadable: bool = False
     """True when the row was written by a build that this one cannot read."""
+
+    @property
+    def key(self) -> str:
+        return channel_key(self.org, self.channel)
+
+    @property
+    def ce_id(self) -> str:
+        return f"{self.tick}:reply:{self.ts}:{self.attempt_count}:{self.status}"
 
 
 class TickResult(
