@@ -1,0 +1,22 @@
+"""Expected failures become one sentence on standard error and exit code 1."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+
+
+@contextmanager
+def reported() -> Iterator[None]:
+    """Report what an operator can mend; anything else is a fault of ours and keeps its traceback.
+
+    Works as a context manager and as a decorator of a command.
+    """
+    from sayso.settings import WrongSettings
+    from sayso.streams.errors import BrokerFailed, BrokerUnreachable, TopicsMismatch
+
+    try:
+        yield
+    except (WrongSettings, BrokerUnreachable, BrokerFailed, TopicsMismatch) as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(1) from error
