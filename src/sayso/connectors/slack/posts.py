@@ -1,0 +1,120 @@
+"""Posting once: an effect's id travels in the message's metadata, and is found again by it.
+
+Slack has no idempotency key. A post is never retried here; when its answer is lost, `find_post`
+tells whether it happened.
+"""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+from sayso.connectors.slack.errors import PostAmbiguous, PostRefused, ThreadGone
+from sayso.connectors.slack.identity import Identity
+from sayso.connectors.slack.pages import Raw, read_pages
+from sayso.connectors.slack.settings import SlackSettings
+from sayso.connectors.slack.web import WebApi
+from sayso.schemas.effect import PostMessage
+from sayso.schemas.ts import checked_ts, micros
+
+EVENT_TYPE: Final = "sayso_effect"
+_POST: Final = "chat.postMessage"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Posted:
+    """A message of ours as it stands in Slack."""
+
+    ts: str
+    thread_ts: str | None
+    """None when it stands in the channel itself."""
+
+
+async def post(web: WebApi, action: PostMessage, *, effect_id: str) -> Posted:
+    """Post once.
+
+    Slack puts a reply whose thread is gone into the channel, for everybody to read, and says ok.
+    So the thread is looked up first, one cheap call; should it vanish in between, the refusal
+    names where the post went. Nothing is deleted. Raises SlackError: PostRefused, PostAmbiguous,
+    RateLimited, or what the look-up raises.
+    """
+    if action.thread_ts is not None:
+        await _require_thread(web, action.channel, action.thread_ts)
+    body: dict[str, object] = {
+        "channel": action.channel,
+        "text": action.text,
+        "unfurl_links": False,
+        "unfurl_media": False,
+        "metadata": {"event_type": EVENT_TYPE, "event_payload": {"effect_id": effect_id}},
+    }
+    if action.thread_ts is not None:
+        body["thread_ts"] = action.thread_ts
+    posted = _posted(await web.post(_POST, body))
+    if posted.thread_ts != action.thread_ts:
+        raise PostRefused(_POST, code="thread_gone", posted_ts=posted.ts)
+    return posted
+
+
+async def find_post(
+    web: WebApi,
+    action: PostMessage,
+    *,
+    effect_id: str,
+    since: str | None,
+    me: Identity,
+    settings: SlackSettings,
+) -> Posted | None:
+    """The post of that effect, if it happened after `since` (a ts of Slack's, exclusive).
+
+    Metadata can be forged by any app of the workspace, so the author must be us as well. A reply
+    whose thread is gone is looked for in the channel too. Raises SlackError.
+    """
+    found: list[Raw] | None = None
+    window = {"channel": action.channel, "oldest": since, "include_all_metadata": "true"}
+    if action.thread_ts is not None:
+        with suppress(ThreadGone):
+            found = await read_pages(
+                web, "conversations.replies", settings=settings, ts=action.thread_ts, **window
+            )
+    if found is None:
+        found = await read_pages(web, "conversations.history", settings=settings, **window)
+    ours = [raw for raw in found if me.wrote(raw) and _effect_of(raw) == effect_id]
+    return min(map(_stood, ours), key=lambda posted: micros(posted.ts), default=None)
+
+
+async def _require_thread(web: WebApi, channel: str, thread_ts: str) -> None:
+    try:
+        answer = await web.read("conversations.replies", channel=channel, ts=thread_ts, limit="1")
+    except ThreadGone as error:
+        raise PostRefused(_POST, code="thread_gone") from error
+    messages = answer.get("messages")
+    roots = messages if isinstance(messages, list) else []
+    if not any(isinstance(raw, dict) and raw.get("ts") == thread_ts for raw in roots):
+        raise PostRefused(_POST, code="thread_gone")
+
+
+def _posted(answer: Mapping[str, object]) -> Posted:
+    message = answer.get("message")
+    thread_ts = message.get("thread_ts") if isinstance(message, Mapping) else None
+    return _checked(answer.get("ts"), thread_ts)
+
+
+def _stood(raw: Raw) -> Posted:
+    return _checked(raw.get("ts"), raw.get("thread_ts"))
+
+
+def _checked(ts: object, thread_ts: object) -> Posted:
+    try:
+        own = checked_ts(str(ts))
+        root = None if thread_ts in (None, "", own) else checked_ts(str(thread_ts))
+    except ValueError as error:
+        raise PostAmbiguous(_POST, f"the answer names no message: {error}") from None
+    return Posted(ts=own, thread_ts=root)
+
+
+def _effect_of(raw: Raw) -> object:
+    metadata = raw.get("metadata")
+    if not isinstance(metadata, Mapping) or metadata.get("event_type") != EVENT_TYPE:
+        return None
+    payload = metadata.get("event_payload")
+    return payload.get("effect_id") if isinstance(payload, Mapping) else None
