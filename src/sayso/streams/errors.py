@@ -38,3 +38,10 @@ class BrokerUnreachable(Exception):
 
 class BrokerFailed(Exception):
     """The embedded broker could not be prepared or started; the message says why and the mend."""
+
+
+class UnreadableState(Exception):
+    """A table row was written by a build that this one cannot read; it is never overwritten.
+
+    Run the newer build again, or remove the row with it.
+    """

@@ -1,0 +1,98 @@
+"""The Faust app, set up so that nothing is lost and nothing is exposed."""
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import faust
+from pydantic import BaseModel, SecretStr
+
+from sayso.schemas.topics import BY_NAME, TOPICS
+from sayso.streams.client_config import faust_settings
+from sayso.streams.delivery import Outputs
+from sayso.streams.guard import Guard, Handler
+from sayso.streams.limits import DeadLimit
+from sayso.streams.settings import KafkaSettings, WorkerSettings
+from sayso.streams.tables import AwaitedTable
+from sayso.streams.topics import app_id
+
+M = TypeVar("M", bound=BaseModel)
+
+_NOISY: Final = ("aiokafka", "faust", "mode", "asyncio")
+_MAX_REQUEST_BYTES: Final = 5_000_000
+
+
+def create_app(
+    kafka: KafkaSettings, *, data_dir: Path, password: SecretStr | None = None
+) -> faust.App:
+    """A Faust app on our own topics; it creates none and serves nothing over HTTP."""
+    for name in _NOISY:
+        # Faust builds DEBUG records for every message, which costs half its speed.
+        logging.getLogger(name).setLevel(logging.WARNING)
+    return faust.App(
+        app_id(kafka),
+        **faust_settings(kafka, password=password),
+        Table=AwaitedTable,
+        autodiscover=False,
+        broker_commit_interval=1.0,
+        broker_session_timeout=30.0,
+        consumer_auto_offset_reset="earliest",
+        datadir=str(data_dir),
+        processing_guarantee="at_least_once",
+        producer_max_request_size=_MAX_REQUEST_BYTES,
+        # How much is fetched ahead of a slow agent and thrown away by a rebalance.
+        stream_buffer_maxsize=512,
+        # A model call may outlast a rebalance; what is cut short is delivered again.
+        stream_wait_empty=False,
+        store="rocksdb://",
+        table_standby_replicas=0,
+        topic_allow_declare=False,
+        topic_disable_leader=True,
+        topic_partitions=kafka.partitions,
+        topic_replication_factor=kafka.replication,
+        web_enabled=False,
+        worker_redirect_stdouts=False,
+    )
+
+
+class Pipeline:
+    """What agents are registered on: an app, its topics and its error policy."""
+
+    def __init__(self, *, app: faust.App, kafka: KafkaSettings, worker: WorkerSettings) -> None:
+        self.app = app
+        self._worker = worker
+        self._topics = {
+            spec.name: app.topic(kafka.prefix + spec.name, key_type=bytes, value_type=bytes)
+            for spec in TOPICS
+        }
+        self.outputs = Outputs(self._topics)
+
+    def consume(self, topic: str, model: type[M], handler: Handler[M], *, name: str) -> None:
+        """Run `handler` over every record of a topic, one partition after the other in itself.
+
+        Partitions run beside each other, each in order. Faust's own `concurrency` would lose
+        records in flight when a worker dies.
+        """
+        if topic not in BY_NAME:
+            raise KeyError(f"there is no topic {topic}")
+        guard = Guard(
+            app=self.app,
+            model=model,
+            handler=handler,
+            outputs=self.outputs,
+            settings=self._worker,
+            limit=DeadLimit(
+                ratio=self._worker.dead_ratio, consecutive=self._worker.dead_consecutive
+            ),
+        )
+
+        async def run(stream: Any) -> None:
+            await guard.run(stream)
+
+        self.app.agent(self._topics[topic], name=name, isolated_partitions=True)(run)
+
+
+def table_names(app: faust.App) -> Sequence[str]:
+    """Names of the app's tables."""
+    return sorted(app.tables)

@@ -1,0 +1,155 @@
+"""The one wrapper around every agent: no error ever leaks into Faust.
+
+Faust acknowledges the record of an agent that raised, and goes on. So every outcome is settled
+here: done, dead with the raw bytes, tried again in place, or the process stops before the record
+is acknowledged.
+"""
+
+import asyncio
+import os
+from base64 import b64encode
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
+from typing import Any, Final, Generic, NoReturn, TypeVar
+
+import faust
+import structlog
+from pydantic import BaseModel
+
+from sayso import __version__
+from sayso.schemas.dead import DeadLetter, DeadReason, Header
+from sayso.streams.codec import decode
+from sayso.streams.delivery import Delivery, Outputs
+from sayso.streams.errors import Poison, Transient
+from sayso.streams.limits import DeadLimit
+from sayso.streams.settings import WorkerSettings
+from sayso.streams.tables import unsettled
+
+EXIT_UNKNOWN_ERROR: Final = 70
+"""Exit code of a worker that stopped over an unknown error; the record is still unacknowledged."""
+_FIRST_WAIT: Final = 0.5
+
+log = structlog.get_logger(__name__)
+
+M = TypeVar("M", bound=BaseModel)
+Handler = Callable[[M, Delivery], Awaitable[None]]
+
+
+class Guard(Generic[M]):
+    """Runs one agent's handler over its records under the error policy."""
+
+    def __init__(
+        self,
+        *,
+        app: faust.App,
+        model: type[M],
+        handler: Handler[M],
+        outputs: Outputs,
+        settings: WorkerSettings,
+        limit: DeadLimit,
+    ) -> None:
+        self._app = app
+        self._model = model
+        self._handler = handler
+        self._outputs = outputs
+        self._settings = settings
+        self._limit = limit
+
+    async def run(self, stream: Any) -> None:
+        """Process a stream. A record is acknowledged only when it is settled.
+
+        Acknowledging by hand matters when a rebalance cancels the agent in mid-record: Faust
+        would acknowledge what was cut short.
+        """
+        async for event in stream.noack().events():
+            if event.value is not None:
+                await self._process(event)
+            event.ack()
+
+    async def _process(self, event: Any) -> None:
+        delivery = Delivery(app=self._app, event=event, outputs=self._outputs)
+        token = unsettled.set(delivery.pending)
+        try:
+            await self._settle(event, delivery)
+        finally:
+            unsettled.reset(token)
+
+    async def _settle(self, event: Any, delivery: Delivery) -> None:
+        wait = _FIRST_WAIT
+        for attempt in range(1, self._settings.transient_tries + 1):
+            try:
+                await self._handler(decode(self._model, event.value), delivery)
+                await delivery.settle()
+            except Poison as error:
+                await self._bury(event, delivery, "poison", error, attempt)
+                return
+            except Transient as error:
+                if attempt == self._settings.transient_tries:
+                    await self._die_or_bury(event, delivery, error, attempt)
+                    return
+                pause = min(error.retry_after or wait, self._settings.transient_wait)
+                log.warning("transient", reason=str(error), attempt=attempt, pause=pause)
+                await asyncio.sleep(pause)
+                wait *= 2
+            except Exception as error:  # noqa: BLE001 - the policy for what nobody foresaw
+                await self._die_or_bury(event, delivery, error, attempt)
+                return
+            else:
+                self._limit.passed()
+                return
+
+    async def _die_or_bury(
+        self, event: Any, delivery: Delivery, error: Exception, attempt: int
+    ) -> None:
+        log.error("unknown error", position=delivery.position.model_dump(), exc_info=error)
+        if self._limit.allows_another():
+            await self._bury(event, delivery, "unknown", error, attempt)
+        else:
+            await self._stop_unacknowledged(delivery)
+
+    async def _bury(
+        self, event: Any, delivery: Delivery, reason: DeadReason, error: Exception, attempt: int
+    ) -> None:
+        delivery.pending.clear()
+        message = event.message
+        letter = DeadLetter(
+            source=delivery.position,
+            timestamp_ms=int(message.timestamp * 1000),
+            group=self._app.conf.id,
+            reason=reason,
+            error=type(error).__name__,
+            refusal=str(error)[:2_000],
+            source_key=_base64(message.key),
+            source_value=_base64(event.value),
+            headers=tuple(
+                Header(name=name, value=_base64(value))
+                for name, value in (message.headers or {}).items()
+            ),
+            attempt=attempt,
+            build=__version__,
+            at=datetime.now(UTC),
+        )
+        try:
+            await delivery.emit("dead", letter)
+            await delivery.settle()
+        except Exception as failure:  # noqa: BLE001 - a record that cannot be kept must not be lost
+            log.error("cannot write to dead", exc_info=failure)
+            await self._stop_unacknowledged(delivery)
+
+    async def _stop_unacknowledged(self, delivery: Delivery) -> NoReturn:
+        position = delivery.position
+        log.critical(
+            "worker stops before acknowledging",
+            topic=position.topic,
+            partition=position.partition,
+            offset=position.offset,
+            mend="mend the cause named above and start the worker again",
+        )
+        # What came before is acknowledged and committed; this record is not, so a restart
+        # processes it again. Leaving through Faust would acknowledge it.
+        await self._app.consumer.commit()
+        os._exit(EXIT_UNKNOWN_ERROR)
+
+
+def _base64(value: bytes | None) -> str | None:
+    return None if value is None else b64encode(value).decode()
