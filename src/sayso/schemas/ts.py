@@ -5,12 +5,14 @@ microseconds and never passes through a float: `1796000000.1` is read by Slack a
 """
 
 import re
-from typing import Annotated
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Final
 
 from pydantic import AfterValidator
 
-_SHAPE = re.compile(r"[0-9]{10}\.[0-9]{6}")
-_MICROS_PER_SECOND = 1_000_000
+_SHAPE: Final = re.compile(r"[0-9]{10}\.[0-9]{6}")
+_MICROS_PER_SECOND: Final = 1_000_000
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def checked_ts(value: str) -> str:
@@ -41,3 +43,8 @@ def just_before(ts: str) -> str:
     Slack leaves out a message stamped exactly at `oldest`, so reading from here returns it again.
     """
     return from_micros(micros(ts) - 1)
+
+
+def as_datetime(ts: str) -> datetime:
+    """The moment a ts names, by Slack's clock."""
+    return _EPOCH + timedelta(microseconds=micros(ts))

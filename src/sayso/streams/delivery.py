@@ -2,7 +2,7 @@
 
 import asyncio
 from asyncio import Future
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,8 +10,10 @@ import faust
 
 from sayso.schemas.feedback import Position
 from sayso.schemas.headers import cloud_headers
+from sayso.schemas.output import Output
 from sayso.schemas.record import Record
 from sayso.streams.codec import encode
+from sayso.streams.errors import PartitionLost
 
 
 class Outputs:
@@ -55,6 +57,16 @@ class Delivery:
         learned since must not be written any more.
         """
         return bool(self._message.generation_id == self._app.consumer_generation_id)
+
+    def insist_mine(self) -> None:
+        """Raise PartitionLost unless the partition is still ours; called after a long wait."""
+        if not self.is_mine:
+            raise PartitionLost
+
+    async def send(self, outputs: Iterable[Output]) -> None:
+        """Send what rules gave, in their order."""
+        for output in outputs:
+            await self.emit(output.topic, output.record, key=output.key)
 
     async def emit(self, topic: str, record: Record, *, key: str | None = None) -> None:
         """Send a record; `key` where the topic is keyed by something else than the record."""

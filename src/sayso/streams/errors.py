@@ -45,3 +45,10 @@ class UnreadableState(Exception):
 
     Run the newer build again, or remove the row with it.
     """
+
+
+class PartitionLost(Exception):
+    """A rebalance took the partition while its record was processed.
+
+    Nothing to do: the record is delivered again to whoever owns the partition now.
+    """

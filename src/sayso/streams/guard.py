@@ -20,7 +20,7 @@ from sayso import __version__
 from sayso.schemas.dead import DeadLetter, DeadReason, Header
 from sayso.streams.codec import decode
 from sayso.streams.delivery import Delivery, Outputs
-from sayso.streams.errors import Poison, Transient
+from sayso.streams.errors import PartitionLost, Poison, Transient
 from sayso.streams.limits import DeadLimit
 from sayso.streams.settings import WorkerSettings
 from sayso.streams.tables import unsettled
@@ -62,17 +62,20 @@ class Guard(Generic[M]):
         would acknowledge what was cut short.
         """
         async for event in stream.noack().events():
-            if event.value is not None:
-                await self._process(event)
-            event.ack()
+            if event.value is None or await self._process(event):
+                event.ack()
 
-    async def _process(self, event: Any) -> None:
+    async def _process(self, event: Any) -> bool:
+        """Settle one record; False when it is no longer ours to acknowledge."""
         delivery = Delivery(app=self._app, event=event, outputs=self._outputs)
         token = unsettled.set(delivery.pending)
         try:
             await self._settle(event, delivery)
+        except PartitionLost:
+            return False
         finally:
             unsettled.reset(token)
+        return delivery.is_mine
 
     async def _settle(self, event: Any, delivery: Delivery) -> None:
         wait = _FIRST_WAIT
@@ -80,6 +83,8 @@ class Guard(Generic[M]):
             try:
                 await self._handler(decode(self._model, event.value), delivery)
                 await delivery.settle()
+            except PartitionLost:
+                raise
             except Poison as error:
                 await self._bury(event, delivery, "poison", error, attempt)
                 return
