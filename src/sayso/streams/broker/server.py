@@ -1,0 +1,285 @@
+"""Start and stop the embedded Kafka: one node, loopback only, its data in one folder."""
+
+import base64
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import uuid
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import psutil
+from filelock import FileLock
+
+from sayso.streams.broker import kafka, supervisor
+from sayso.streams.broker.errors import (
+    FolderInUse,
+    FolderUnusable,
+    PortTaken,
+    from_os_error,
+)
+from sayso.streams.broker.jars import ensure_jars
+from sayso.streams.broker.java import find_java
+from sayso.streams.broker.log import explain
+from sayso.streams.broker.progress import BrokerProgress, OnProgress, ignore_progress
+from sayso.streams.broker.ready import wait_until_ready
+from sayso.streams.broker.state import (
+    FolderState,
+    broker_process,
+    read_state,
+    write_state,
+)
+
+LOG = "broker.log"
+STOP_WITHIN = supervisor.GRACE + 5
+START_TRIES = 3
+"""A free port may be taken between our look and Kafka's; then others are tried."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunningBroker:
+    """A broker that answers. It is stopped with `stop()`, by leaving `with`, or when we end."""
+
+    bootstrap: str
+    """host:port for clients."""
+    pid: int
+    """Of the Java process."""
+    data_dir: Path
+    started_by_us: bool
+    """False for one found running; `stop()` leaves that one alone."""
+    _supervisor: "subprocess.Popen[bytes] | None" = field(default=None, repr=False)
+
+    def stop(self) -> None:
+        """Stop it and wait until it is gone; more than once is harmless."""
+        if self._supervisor is None:
+            return
+        _end(self._supervisor, self.pid)
+        state = read_state(self.data_dir)
+        if state is not None and state.pid == self.pid:
+            # A full disk must not turn a clean stop into a failure: a dead process id is harmless.
+            with contextlib.suppress(OSError):
+                write_state(self.data_dir, state.stopped())
+
+    def wait(self) -> int:
+        """Wait until a broker started by us ends by itself; its exit code."""
+        return 0 if self._supervisor is None else self._supervisor.wait()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+
+def start_broker(
+    data_dir: Path,
+    *,
+    port: int | None = None,
+    reuse: bool = False,
+    cache: Path | None = None,
+    on_progress: OnProgress = ignore_progress,
+) -> RunningBroker:
+    """Start Kafka on a folder and return once it answers clients.
+
+    Without `port` the folder's last port is taken again when it is free, else any free one. With
+    `reuse` a broker that already runs on the folder is returned instead of refused. One whose
+    starter was killed is stopped and started again. `cache` keeps the jars (default: per user).
+
+    Raises a BrokerFailed: DownloadBroken, JarRefused, NoJava, PortTaken, FolderInUse, DiskFull,
+    FolderUnusable or DidNotStart.
+    """
+    data_dir = data_dir.expanduser().resolve()
+    try:
+        data_dir.mkdir(parents=True, exist_ok=True)
+        # Two starts on one folder take turns; the second then sees the first one's broker.
+        with FileLock(data_dir / "start.lock"):
+            state = read_state(data_dir) or _new_state(data_dir)
+            running = _running(data_dir, state)
+            if running is not None:
+                if reuse:
+                    return running
+                raise FolderInUse(
+                    f"a broker already runs on {data_dir} at {running.bootstrap} (process "
+                    f"{running.pid}): use it, stop it, or choose another folder"
+                )
+            jars = ensure_jars(cache=cache, on_progress=on_progress)
+            launch = _Launch(data_dir, find_java(), jars, on_progress)
+            return launch.start(state, port)
+    except OSError as error:
+        raise from_os_error(error, data_dir) from error
+
+
+def _running(data_dir: Path, state: FolderState) -> RunningBroker | None:
+    """The live broker of the folder; a stale one is stopped."""
+    process = broker_process(data_dir, state)
+    if process is None:
+        return None
+    if state.owner_lives():
+        return RunningBroker(
+            bootstrap=f"{kafka.HOST}:{state.port}",
+            pid=process.pid,
+            data_dir=data_dir,
+            started_by_us=False,
+        )
+    with contextlib.suppress(psutil.Error):
+        process.terminate()
+        try:
+            process.wait(STOP_WITHIN)
+        except psutil.TimeoutExpired:
+            process.kill()
+            process.wait(STOP_WITHIN)
+    return None
+
+
+def _new_state(data_dir: Path) -> FolderState:
+    """A cluster id for a new folder; that of Kafka's own files where ours was lost."""
+    meta = data_dir / kafka.LOG_DIR / "meta.properties"
+    if meta.exists():
+        for line in meta.read_text(encoding="utf-8").splitlines():
+            name, _, value = line.partition("=")
+            if name == "cluster.id" and value:
+                return FolderState(cluster_id=value, port=0, formatted=True)
+        raise FolderUnusable(
+            f"{meta} names no cluster.id, so the data cannot be opened: restore the file, or "
+            "choose another folder"
+        )
+    random = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+    # Kafka's tool would read a leading dash as an option.
+    return FolderState(
+        cluster_id=random.replace("-", "A", 1) if random[0] == "-" else random, port=0
+    )
+
+
+@dataclass(frozen=True)
+class _Launch:
+    """Everything one start needs."""
+
+    data_dir: Path
+    java: Path
+    jars: tuple[Path, ...]
+    on_progress: OnProgress
+
+    def start(self, state: FolderState, port: int | None) -> RunningBroker:
+        for attempt in range(1, START_TRIES + 1):
+            chosen = _choose_port(port, remembered=state.port)
+            kafka.write_properties(self.data_dir, port=chosen, controller_port=_free_port())
+            state = replace(state.stopped(), port=chosen)
+            write_state(self.data_dir, state)
+            if not state.formatted:
+                self._format(state)
+                state = replace(state, formatted=True)
+                write_state(self.data_dir, state)
+            try:
+                return self._serve(state)
+            except PortTaken:
+                if port is not None or attempt == START_TRIES:
+                    raise
+        raise AssertionError("unreachable")
+
+    def _format(self, state: FolderState) -> None:
+        """Prepare the folder, once; what an interrupted attempt left holds no records."""
+        shutil.rmtree(self.data_dir / kafka.LOG_DIR, ignore_errors=True)
+        self.on_progress(BrokerProgress(step="format", text="preparing the data folder"))
+        command = kafka.format_command(self.java, self.jars, cluster_id=state.cluster_id)
+        with (self.data_dir / LOG).open("ab") as log:
+            begin = log.tell()
+            code = subprocess.run(  # noqa: S603 - our own command
+                command,
+                cwd=self.data_dir,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                check=False,
+            ).returncode
+        if code != 0:
+            raise explain(self.data_dir / LOG, begin, "could not prepare its folder")
+
+    def _serve(self, state: FolderState) -> RunningBroker:
+        self.on_progress(BrokerProgress(step="start", text="starting Kafka"))
+        bootstrap = f"{kafka.HOST}:{state.port}"
+        command = kafka.server_command(self.java, self.jars, data_dir=self.data_dir)
+        with (self.data_dir / LOG).open("ab") as log:
+            begin = log.tell()
+            watched = subprocess.Popen(  # noqa: S603 - our own command
+                [sys.executable, "-I", "-S", supervisor.__file__, *command],
+                cwd=self.data_dir,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                start_new_session=True,
+            )
+        pid = 0
+        try:
+            assert watched.stdout is not None
+            with watched.stdout as said:
+                pid = int(said.readline() or b"0")
+            started = psutil.Process().create_time()
+            owned = replace(state, pid=pid, owner=os.getpid(), owner_started=started)
+            write_state(self.data_dir, owned)
+            answers = wait_until_ready(
+                bootstrap, cluster_id=state.cluster_id, alive=lambda: watched.poll() is None
+            )
+            if not answers:
+                raise explain(self.data_dir / LOG, begin, "did not start", port=state.port)
+        except BaseException:
+            _end(watched, pid)
+            raise
+        self.on_progress(BrokerProgress(step="ready", text=f"Kafka answers at {bootstrap}"))
+        return RunningBroker(
+            bootstrap=bootstrap,
+            pid=pid,
+            data_dir=self.data_dir,
+            started_by_us=True,
+            _supervisor=watched,
+        )
+
+
+def _end(watched: "subprocess.Popen[bytes]", pid: int) -> None:
+    """Close the supervisor's pipe, which stops Kafka, and wait until both are gone."""
+    if watched.stdin is not None:
+        watched.stdin.close()
+    try:
+        watched.wait(STOP_WITHIN)
+    except subprocess.TimeoutExpired:
+        watched.kill()
+        watched.wait()
+        with contextlib.suppress(psutil.Error):
+            psutil.Process(pid).kill()
+
+
+def _choose_port(asked: int | None, *, remembered: int) -> int:
+    if asked is not None:
+        if not _is_free(asked):
+            raise PortTaken(
+                f"port {asked} is in use on {kafka.HOST}: stop what listens there, or choose "
+                "another with --port"
+            )
+        return asked
+    return remembered if remembered and _is_free(remembered) else _free_port()
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        # As Java does: a port whose last connections are closing may be taken.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((kafka.HOST, port))
+        except OSError:
+            return False
+        return True
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((kafka.HOST, 0))
+        return int(probe.getsockname()[1])
