@@ -19,7 +19,7 @@ from sayso.connectors.slack.settings import SlackSettings
 from sayso.connectors.slack.web import WebApi
 from sayso.schemas.effect import PostMessage
 from sayso.schemas.slack import Message
-from sayso.schemas.ts import from_micros, micros
+from sayso.schemas.ts import checked_ts, from_micros, micros
 
 _HISTORY: Final = "conversations.history"
 _REPLIES: Final = "conversations.replies"
@@ -40,8 +40,9 @@ class ThreadRead:
 class SlackClient:
     """Slack for one org. An async context manager, or `close()` it.
 
-    Every method raises SlackError. RateLimited is raised at once and the method then refuses
-    further calls until Slack takes them again; other methods go on.
+    Every method raises SlackError, and ValueError for a ts that Slack would misread. RateLimited
+    is raised at once and the method then refuses further calls until Slack takes them again;
+    other methods go on.
     """
 
     def __init__(
@@ -119,6 +120,7 @@ class SlackClient:
 
         `root` must be the root's ts: for a reply's Slack serves that reply alone.
         """
+        _check(root, oldest)
         found = await read_pages(
             self._web, _REPLIES, settings=self._settings, channel=channel, ts=root, oldest=oldest
         )
@@ -132,6 +134,7 @@ class SlackClient:
         self, channel: str, ts: str, *, thread_ts: str | None = None, tick: str
     ) -> Message | None:
         """One message as it is now, or None. Name the thread of a reply where it is known."""
+        _check(ts, thread_ts)
         exact = {"oldest": ts, "latest": ts, "inclusive": "true"}
         if thread_ts is None or thread_ts == ts:
             found = await read_pages(
@@ -161,6 +164,7 @@ class SlackClient:
         self, action: PostMessage, *, effect_id: str, since: str | None
     ) -> Posted | None:
         """The post of that effect if it happened after `since`; see `posts.find_post`."""
+        _check(since)
         return await posts.find_post(
             self._web,
             action,
@@ -185,6 +189,12 @@ class SlackClient:
             message = normalise(raw, org=self._org, channel=channel, me=me, tick=tick)
             once[message.ts] = message
         return tuple(once[ts] for ts in sorted(once, key=micros))
+
+
+def _check(*given: str | None) -> None:
+    for ts in given:
+        if ts is not None:
+            checked_ts(ts)
 
 
 def _after(messages: Iterable[Message], oldest: str | None) -> tuple[Message, ...]:

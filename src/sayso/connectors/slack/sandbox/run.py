@@ -29,6 +29,8 @@ class SlackSandbox:
         server = WebApiServer(workspace=self.workspace, faults=self.faults, connections=connections)
         self.calls: Counter[str] = server.calls
         """Calls per method so far."""
+        self.requests = server.requests
+        """The newest calls with their arguments, as they came."""
         self._socket = socket.create_server((_HOST, port), reuse_port=False)
         self._server = _Server(
             uvicorn.Config(

@@ -1,7 +1,7 @@
 """The HTTP face: the Web API under /api/, and under /_sandbox/ what drives the workspace."""
 
 from asyncio import Transport, sleep
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Mapping, MutableMapping
 from typing import Final
 
@@ -22,6 +22,7 @@ Connections = MutableMapping[tuple[str, int], Transport]
 """Open connections by the client's address, so that one can be dropped."""
 
 _JSON: Final = "application/json; charset=utf-8"
+_REMEMBERED: Final = 1_000
 _BEFORE: Final = frozenset({"rate_limited", "error_before", "drop_before", "code", "answer"})
 _PAGE: Final = "<!DOCTYPE html><html><title>Server Error</title><h1>Something broke</h1></html>"
 
@@ -36,6 +37,8 @@ class WebApiServer:
         self._pages_served = 0
         self.calls: Counter[str] = Counter()
         """Calls per method, those that went wrong included."""
+        self.requests: deque[tuple[str, dict[str, object]]] = deque(maxlen=_REMEMBERED)
+        """The newest calls with their arguments, as they came."""
 
     def app(self) -> Starlette:
         """The ASGI application."""
@@ -58,6 +61,7 @@ class WebApiServer:
             )
         except Refused as refusal:
             return _json({"ok": False, "error": refusal.code})
+        self.requests.append((method, {name: args[name] for name in args if name != "token"}))
         fault = self._faults.take(method, args)
         if fault is not None and fault.kind in _BEFORE:
             return self._instead(request, fault)
