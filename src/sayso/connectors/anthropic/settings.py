@@ -14,7 +14,7 @@ class ModelSettings(BaseModel):
     """Base address of the Messages API; any compatible server can stand in."""
     key_file: Path | None = None
     """A file that holds the API key, when the environment does not."""
-    name: str = "claude-sonnet-4-5"
+    name: str = "claude-sonnet-5-5"
     """The model asked."""
     timeout: float = Field(default=60.0, gt=0, le=600)
     """Seconds one answer may take, from request to last byte."""
