@@ -38,6 +38,10 @@ class DidNotStart(BrokerFailed):
     """Kafka stopped, or did not answer, while starting. The message quotes its log."""
 
 
+class BrokerEnded(BrokerFailed):
+    """A running broker ended by itself. Read its log, mend the cause and start it again."""
+
+
 def from_os_error(error: OSError, folder: Path) -> BrokerFailed:
     """The sentence for a failed read or write under `folder`."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):

@@ -67,9 +67,8 @@ def format_command(java: Path, jars: Sequence[Path], *, cluster_id: str) -> list
 
 def server_command(java: Path, jars: Sequence[Path], *, data_dir: Path) -> list[str]:
     """The command that runs the broker, run inside the folder."""
-    return [
-        str(java), *_JVM, folder_mark(data_dir), "-cp", _class_path(jars), "kafka.Kafka", PROPERTIES,
-    ]  # fmt: skip
+    options = [*_JVM, folder_mark(data_dir)]
+    return [str(java), *options, "-cp", _class_path(jars), "kafka.Kafka", PROPERTIES]
 
 
 def folder_mark(data_dir: Path) -> str:

@@ -12,7 +12,7 @@ START_WITHIN = 120.0
 def wait_until_ready(
     bootstrap: str, *, cluster_id: str, alive: Callable[[], bool], within: float = START_WITHIN
 ) -> bool:
-    """Whether the cluster of that id answered a metadata request before it ended or time ran out."""
+    """Whether the cluster of that id answered a metadata request while alive and in time."""
     host, _, port = bootstrap.rpartition(":")
     deadline = time.monotonic() + within
     while alive() and time.monotonic() < deadline:

@@ -4,14 +4,11 @@ import base64
 import contextlib
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import uuid
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import psutil
 from filelock import FileLock
@@ -26,8 +23,10 @@ from sayso.streams.broker.errors import (
 from sayso.streams.broker.jars import ensure_jars
 from sayso.streams.broker.java import find_java
 from sayso.streams.broker.log import explain
+from sayso.streams.broker.ports import choose_port, free_port
 from sayso.streams.broker.progress import BrokerProgress, OnProgress, ignore_progress
 from sayso.streams.broker.ready import wait_until_ready
+from sayso.streams.broker.running import LOG, STOP_WITHIN, RunningBroker, end
 from sayso.streams.broker.state import (
     FolderState,
     broker_process,
@@ -35,50 +34,8 @@ from sayso.streams.broker.state import (
     write_state,
 )
 
-LOG = "broker.log"
-STOP_WITHIN = supervisor.GRACE + 5
 START_TRIES = 3
 """A free port may be taken between our look and Kafka's; then others are tried."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunningBroker:
-    """A broker that answers. It is stopped with `stop()`, by leaving `with`, or when we end."""
-
-    bootstrap: str
-    """host:port for clients."""
-    pid: int
-    """Of the Java process."""
-    data_dir: Path
-    started_by_us: bool
-    """False for one found running; `stop()` leaves that one alone."""
-    _supervisor: "subprocess.Popen[bytes] | None" = field(default=None, repr=False)
-
-    def stop(self) -> None:
-        """Stop it and wait until it is gone; more than once is harmless."""
-        if self._supervisor is None:
-            return
-        _end(self._supervisor, self.pid)
-        state = read_state(self.data_dir)
-        if state is not None and state.pid == self.pid:
-            # A full disk must not turn a clean stop into a failure: a dead process id is harmless.
-            with contextlib.suppress(OSError):
-                write_state(self.data_dir, state.stopped())
-
-    def wait(self) -> int:
-        """Wait until a broker started by us ends by itself; its exit code."""
-        return 0 if self._supervisor is None else self._supervisor.wait()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.stop()
 
 
 def start_broker(
@@ -171,8 +128,9 @@ class _Launch:
 
     def start(self, state: FolderState, port: int | None) -> RunningBroker:
         for attempt in range(1, START_TRIES + 1):
-            chosen = _choose_port(port, remembered=state.port)
-            kafka.write_properties(self.data_dir, port=chosen, controller_port=_free_port())
+            chosen = choose_port(port, remembered=state.port)
+            controller_port = free_port(other_than=chosen)
+            kafka.write_properties(self.data_dir, port=chosen, controller_port=controller_port)
             state = replace(state.stopped(), port=chosen)
             write_state(self.data_dir, state)
             if not state.formatted:
@@ -220,9 +178,9 @@ class _Launch:
             )
         pid = 0
         try:
-            assert watched.stdout is not None
-            with watched.stdout as said:
-                pid = int(said.readline() or b"0")
+            if watched.stdout is not None:
+                with watched.stdout as said:
+                    pid = int(said.readline() or b"0")
             started = psutil.Process().create_time()
             owned = replace(state, pid=pid, owner=os.getpid(), owner_started=started)
             write_state(self.data_dir, owned)
@@ -232,7 +190,7 @@ class _Launch:
             if not answers:
                 raise explain(self.data_dir / LOG, begin, "did not start", port=state.port)
         except BaseException:
-            _end(watched, pid)
+            end(watched, pid)
             raise
         self.on_progress(BrokerProgress(step="ready", text=f"Kafka answers at {bootstrap}"))
         return RunningBroker(
@@ -242,44 +200,3 @@ class _Launch:
             started_by_us=True,
             _supervisor=watched,
         )
-
-
-def _end(watched: "subprocess.Popen[bytes]", pid: int) -> None:
-    """Close the supervisor's pipe, which stops Kafka, and wait until both are gone."""
-    if watched.stdin is not None:
-        watched.stdin.close()
-    try:
-        watched.wait(STOP_WITHIN)
-    except subprocess.TimeoutExpired:
-        watched.kill()
-        watched.wait()
-        with contextlib.suppress(psutil.Error):
-            psutil.Process(pid).kill()
-
-
-def _choose_port(asked: int | None, *, remembered: int) -> int:
-    if asked is not None:
-        if not _is_free(asked):
-            raise PortTaken(
-                f"port {asked} is in use on {kafka.HOST}: stop what listens there, or choose "
-                "another with --port"
-            )
-        return asked
-    return remembered if remembered and _is_free(remembered) else _free_port()
-
-
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        # As Java does: a port whose last connections are closing may be taken.
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((kafka.HOST, port))
-        except OSError:
-            return False
-        return True
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((kafka.HOST, 0))
-        return int(probe.getsockname()[1])

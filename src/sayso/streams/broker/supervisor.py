@@ -27,7 +27,7 @@ def main(command: list[str]) -> int:
         stdin=subprocess.DEVNULL,
         stdout=sys.stderr,
         stderr=sys.stderr,
-        preexec_fn=_die_with_supervisor if sys.platform == "linux" else None,  # noqa: PLW1509 - no threads yet
+        preexec_fn=_die_with_supervisor if sys.platform == "linux" else None,
     )
     signal.signal(signal.SIGTERM, lambda *_: child.terminate())
     os.write(1, f"{child.pid}\n".encode())
