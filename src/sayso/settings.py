@@ -17,6 +17,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from sayso.agents.effects.settings import EffectSettings
 from sayso.agents.feedback.settings import FeedbackSettings, OrchestratorChannels
 from sayso.connectors.anthropic.settings import ModelSettings
 from sayso.connectors.slack.settings import SlackSettings
@@ -83,6 +84,7 @@ class Settings(BaseSettings):
     worker: WorkerSettings = WorkerSettings()
     slack: SlackSettings = SlackSettings()
     model: ModelSettings = ModelSettings()
+    effects: EffectSettings = EffectSettings()
     orgs: dict[str, OrgSettings] = Field(default_factory=dict)
 
     @classmethod

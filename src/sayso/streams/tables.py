@@ -24,7 +24,7 @@ ROCKSDB_OPTIONS: Final = {
 }
 
 
-class AwaitedTable(faust.Table):  # type: ignore[misc]  # faust has no types for its tables
+class AwaitedTable(faust.Table[bytes, bytes]):
     """A Faust table whose changelog records can be awaited.
 
     Faust forgets the future of a changelog record, so nothing could wait until the state that an

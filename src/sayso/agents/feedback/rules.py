@@ -48,13 +48,17 @@ def receive(
 ) -> Received | None:
     """Take a message in. None when it is nothing to this loop."""
     if row is None:
-        if message.answers is None or not message.author.is_person or message.change == "deleted":
+        if message.answers is None:
+            return None
+        if message.change == "deleted":
+            return Received(_ignored(_new(message), "withdrawn", source=position))
+        if not message.author.is_person:
             return None
         return _first(message, position=position, at=at, settings=settings)
     if row.is_settled or row.conclusion is not None:
         return Received(_changed_after(row, message))
     if message.change == "deleted":
-        return Received(_ignored(row, "withdrawn", message=message, source=position))
+        return Received(_ignored(row, "withdrawn", source=position))
     if row.status == "failed" and _is_copy(row, message, position):
         return Received(row)
     newest = _newest(row.message, message)
@@ -116,7 +120,14 @@ def applied(row: FeedbackRow, decision: Decision) -> FeedbackRow:
 def _first(
     message: Message, *, position: Position, at: datetime, settings: FeedbackSettings
 ) -> Received:
-    row = FeedbackRow(
+    row = _new(message)
+    if not may_decide(message.author, settings):
+        return Received(_ignored(row, "not a decider", source=position))
+    return Received(_attempt(row, message, position=position, at=at), attempt=True)
+
+
+def _new(message: Message) -> FeedbackRow:
+    return FeedbackRow(
         id=row_id(message.org, message.channel, message.ts),
         org=message.org,
         channel=message.channel,
@@ -125,9 +136,6 @@ def _first(
         status="pending",
         message=message,
     )
-    if not may_decide(message.author, settings):
-        return Received(_ignored(row, "not a decider", source=position))
-    return Received(_attempt(row, message, position=position, at=at), attempt=True)
 
 
 def _attempt(

@@ -32,6 +32,7 @@ class StrategyAgent:
             decision = decide(strategy, request)
         # Which values a decision superseded cannot be told once it is applied, so it is kept first.
         self._decided.put(key, decision)
+        await delivery.settle()
         strategy = apply(strategy, decision)
         self._strategies.put(request.org, strategy)
         await delivery.emit("decisions", decision)

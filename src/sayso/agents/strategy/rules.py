@@ -23,7 +23,8 @@ class OrgStrategy(Part):
 
 def decide(strategy: OrgStrategy, request: StrategyRequest) -> Decision:
     """The decision that a request settles, given the fields as they stand."""
-    supersedes, outranked = [], []
+    supersedes: list[Superseded] = []
+    outranked: list[Superseded] = []
     for change in request.conclusion.changes:
         current = strategy.values.get(change.field)
         if current is None or current.decision == request.decision:

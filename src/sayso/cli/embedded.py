@@ -1,0 +1,58 @@
+"""`--embedded`: a broker, and where needed a worker, for the length of one command."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sayso.settings import Settings
+
+
+@contextmanager
+def with_broker(settings: "Settings", *, embedded: bool) -> Iterator["Settings"]:
+    """The settings, pointing at an embedded broker whose topics exist when `embedded`."""
+    if not embedded:
+        yield settings
+        return
+    from sayso.cli.broker import shown_progress
+    from sayso.streams.broker.server import start_broker
+    from sayso.streams.topics import apply_topics, wanted_topics
+    from sayso.worker import TABLES
+
+    with (
+        shown_progress() as progress,
+        start_broker(settings.data_dir / "kafka", reuse=True, on_progress=progress) as broker,
+    ):
+        kafka = settings.kafka.model_copy(update={"bootstrap": broker.bootstrap})
+        apply_topics(kafka, wanted_topics(kafka, tables=TABLES))
+        yield settings.model_copy(update={"kafka": kafka})
+
+
+@contextmanager
+def worker_process(settings: "Settings", *, schedule: bool) -> Iterator[subprocess.Popen[bytes]]:
+    """A worker of its own process on these settings, stopped at the end."""
+    command = [sys.executable, "-m", "sayso", "worker"]
+    if not schedule:
+        command.append("--no-schedule")
+    environment = {
+        **os.environ,
+        "SAYSO_KAFKA__BOOTSTRAP": settings.kafka.bootstrap,
+        "SAYSO_DATA_DIR": str(settings.data_dir),
+    }
+    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    with (settings.data_dir / "worker.log").open("ab") as output:
+        process = subprocess.Popen(  # noqa: S603 - our own interpreter and arguments
+            command, env=environment, stdout=output, stderr=output
+        )
+        try:
+            yield process
+        finally:
+            process.terminate()
+            try:
+                process.wait(timeout=20)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()

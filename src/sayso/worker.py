@@ -1,0 +1,119 @@
+"""One worker: every agent on one app, with its clients, until it is told to stop."""
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import Coroutine, Mapping
+from typing import Any, Final
+
+import structlog
+
+from sayso.agents.effects.agent import EFFECT_STATES, EffectsAgent
+from sayso.agents.feedback.agent import ROWS, FeedbackAgent, OrgFeedback
+from sayso.agents.polling.agent import CHANNELS, WATCHES, PollingAgent
+from sayso.agents.polling.rules import Adjacency
+from sayso.agents.polling.scan import Slack
+from sayso.agents.strategy.agent import DECIDED, STRATEGIES, StrategyAgent
+from sayso.connectors.anthropic.client import ModelClient
+from sayso.connectors.slack.client import SlackClient
+from sayso.settings import OrgSettings, Settings
+from sayso.streams.app import Pipeline, create_app
+from sayso.streams.schedule import publish_ticks
+from sayso.streams.topics import check_topics, wanted_topics
+
+TABLES: Final = (ROWS, DECIDED, STRATEGIES, CHANNELS, WATCHES, EFFECT_STATES)
+"""Tables whose changelogs `sayso topics apply` creates."""
+
+log = structlog.get_logger(__name__)
+
+
+async def run_worker(settings: Settings, *, schedule: bool = True) -> None:
+    """Run until SIGTERM or SIGINT.
+
+    Raises WrongSettings for a missing secret, TopicsMismatch and BrokerUnreachable before
+    anything is started, and whatever made Faust stop.
+    """
+    password = settings.kafka_password()
+    wanted = wanted_topics(settings.kafka, tables=TABLES)
+    await asyncio.to_thread(check_topics, settings.kafka, wanted, password=password)
+    async with contextlib.AsyncExitStack() as stack:
+        clients = {
+            org: await stack.enter_async_context(
+                SlackClient(org=org, token=settings.slack_token(org), settings=settings.slack)
+            )
+            for org in settings.orgs
+        }
+        model = await stack.enter_async_context(
+            ModelClient(key=settings.model_key(), settings=settings.model)
+        )
+        app = create_app(settings.kafka, data_dir=settings.data_dir / "tables", password=password)
+        pipeline = Pipeline(app=app, kafka=settings.kafka, worker=settings.worker)
+        register_agents(pipeline, settings, clients=clients, model=model)
+        stopping = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, stopping.set)
+        await app.start()
+        log.info("worker ready", group=app.conf.id, orgs=sorted(settings.orgs))
+        ticking = asyncio.create_task(_ticking(pipeline, settings)) if schedule else None
+        try:
+            await _until_stopped(app.wait_until_stopped(), stopping)
+        finally:
+            if ticking is not None:
+                ticking.cancel()
+            await app.stop()
+        if app.crash_reason is not None:
+            raise app.crash_reason
+
+
+def register_agents(
+    pipeline: Pipeline,
+    settings: Settings,
+    *,
+    clients: Mapping[str, SlackClient],
+    model: ModelClient,
+) -> None:
+    """Put every loop's agents on the pipeline."""
+    PollingAgent(
+        pipeline,
+        orgs={org: _slack(clients[org], section) for org, section in settings.orgs.items()},
+    )
+    FeedbackAgent(
+        pipeline,
+        model=model,
+        orgs={
+            org: OrgFeedback(settings=section.feedback, fields=section.fields)
+            for org, section in settings.orgs.items()
+        },
+    )
+    StrategyAgent(pipeline)
+    EffectsAgent(pipeline, clients=clients, settings=settings.effects)
+
+
+def _slack(client: SlackClient, section: OrgSettings) -> Slack:
+    feedback = section.feedback
+    return Slack(
+        client=client,
+        suggestions=section.suggestions_channel,
+        conversations=frozenset(section.scan.conversations),
+        adjacency=Adjacency(enabled=feedback.adjacent_replies, window=feedback.adjacent_window),
+    )
+
+
+async def _ticking(pipeline: Pipeline, settings: Settings) -> None:
+    channels = [
+        (org, section.suggestions_channel)
+        for org, section in settings.orgs.items()
+        if section.suggestions_channel is not None
+    ]
+    await publish_ticks(pipeline.outputs, channels, interval=settings.worker.tick_interval)
+
+
+async def _until_stopped(
+    faust_stopped: Coroutine[Any, Any, None], stopping: asyncio.Event
+) -> None:
+    asked: asyncio.Task[Any] = asyncio.create_task(stopping.wait())
+    ended: asyncio.Task[Any] = asyncio.create_task(faust_stopped)
+    await asyncio.wait({asked, ended}, return_when=asyncio.FIRST_COMPLETED)
+    for task in (asked, ended):
+        task.cancel()
