@@ -1,6 +1,7 @@
 """`sayso sandbox`: stand-ins for outside systems, each running alone."""
 
 from contextlib import suppress
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,11 +11,6 @@ app = typer.Typer(
     help="Stand-ins for outside systems, for people who write agents.",
     no_args_is_help=True,
 )
-
-
-@app.callback()
-def group() -> None:
-    """Keep `slack` a command of its own while it is the only one."""
 
 
 @app.command(
@@ -49,5 +45,50 @@ def slack(
         raise typer.Exit(1) from None
     typer.echo(f"slack.api_url is {sandbox.url}")
     typer.echo(f"drive it at {sandbox.base_url}_sandbox/")
+    with suppress(KeyboardInterrupt):
+        sandbox.serve()
+
+
+@app.command(
+    epilog="Example: sayso sandbox model --port 41900; set model.url to what it prints, and "
+    'curl -d \'[{"when": "yes", "fault": "overloaded", "times": 1}]\' '
+    "http://127.0.0.1:41900/_sandbox/script"
+)
+def model(
+    port: Annotated[
+        int, typer.Option(min=0, max=65_535, help="Port on loopback; 0 takes a free one.")
+    ] = 0,
+    key: Annotated[
+        str | None, typer.Option(help="The API key it accepts; any when not given.")
+    ] = None,
+    script: Annotated[
+        Path | None, typer.Option(help="A JSON list of lines: when, answer or text, fault, times.")
+    ] = None,
+) -> None:
+    """Run a stand-in for the Anthropic Messages API, until Ctrl-C. No model answers there.
+
+    Replies are answered from a script, else by simple rules such as "set <field> to <value>".
+    Lines are added by POST to /_sandbox/script; questions are read at /_sandbox/journal.
+    """
+    from pydantic import ValidationError
+
+    from sayso.connectors.anthropic.sandbox.script import Script, read_lines
+    from sayso.connectors.anthropic.sandbox.server import ModelSandbox
+
+    try:
+        lines = read_lines(script.read_bytes()) if script else ()
+    except (OSError, ValidationError) as error:
+        wrong = error.strerror if isinstance(error, OSError) else f"{error.errors()[0]['msg']}"
+        typer.echo(f"--script {script} cannot be read: {wrong}; correct the file", err=True)
+        raise typer.Exit(1) from None
+    try:
+        sandbox = ModelSandbox(script=Script(*lines), key=key, port=port)
+    except OSError as error:
+        typer.echo(
+            f"port {port} cannot be opened ({error.strerror}); choose another with --port", err=True
+        )
+        raise typer.Exit(1) from None
+    typer.echo(f"model.url is {sandbox.url} (a stand-in: no model answers here)")
+    typer.echo(f"drive it at {sandbox.url}/_sandbox/")
     with suppress(KeyboardInterrupt):
         sandbox.serve()

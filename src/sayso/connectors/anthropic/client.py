@@ -65,15 +65,14 @@ class ModelClient:
         from anthropic import transform_schema
 
         settings = self._settings
+        shape = transform_schema(dict(schema))
         async with self._named_faults():
             calling = self._sdk.messages.with_streaming_response.create(
                 model=settings.name,
                 max_tokens=settings.max_tokens,
                 system=[{"type": "text", "text": system, "cache_control": {"type": "ephemeral"}}],
                 messages=[_user(prompt)],
-                output_config={
-                    "format": {"type": "json_schema", "schema": transform_schema(dict(schema))}
-                },
+                output_config={"format": {"type": "json_schema", "schema": shape}},
             )
             async with calling as response:
                 body = await _read_bounded(response)
@@ -86,28 +85,35 @@ class ModelClient:
         Compatible servers seldom have every endpoint, so one that is missing leads to the next
         dearer one, the last being a real question of one token. Raises ModelRefusal.
         """
+        try:
+            async with self._named_faults():
+                return await self._cheapest_proof(self._settings.name)
+        except (ValueError, AttributeError, TypeError):
+            # The SDK trips over a page that is no API answer with whatever error comes first.
+            raise _not_the_api() from None
+
+    async def _cheapest_proof(self, name: str) -> str:
         from anthropic import NotFoundError
 
-        name = self._settings.name
-        async with self._named_faults():
-            try:
-                found = await self._sdk.models.retrieve(name)
-            except NotFoundError:
-                pass
-            else:
-                _prove(found, "id", str)
-                return found.id
-            try:
-                counted = await self._sdk.messages.count_tokens(
-                    model=name, messages=[_user("ping")]
-                )
-            except NotFoundError:
-                said = await self._sdk.messages.create(
-                    model=name, max_tokens=1, messages=[_user("ping")]
-                )
-                _prove(said, "content", list)
-            else:
-                _prove(counted, "input_tokens", int)
+        asked = [_user("ping")]
+        try:
+            found = await self._sdk.models.retrieve(name)
+        except NotFoundError:
+            pass
+        else:
+            if not isinstance(found.id, str):
+                raise _not_the_api()
+            shown = getattr(found, "display_name", None)
+            return f"{found.id} ({shown})" if shown else found.id
+        try:
+            counted = await self._sdk.messages.count_tokens(model=name, messages=asked)
+        except NotFoundError:
+            said = await self._sdk.messages.create(model=name, max_tokens=1, messages=asked)
+            is_proof = isinstance(said.content, list)
+        else:
+            is_proof = isinstance(counted.input_tokens, int)
+        if not is_proof:
+            raise _not_the_api()
         return name
 
     async def close(self) -> None:
@@ -122,7 +128,10 @@ class ModelClient:
 
     @asynccontextmanager
     async def _named_faults(self) -> AsyncIterator[None]:
-        """Bound the time of a whole call and turn what the SDK raises into a ModelRefusal."""
+        """Bound the time of a whole call and turn what the SDK raises into a ModelRefusal.
+
+        The SDK's error is not chained: it holds the server's body, which may echo what was sent.
+        """
         import httpx2
         from anthropic import AnthropicError, APIConnectionError, APIStatusError, APITimeoutError
 
@@ -130,32 +139,29 @@ class ModelClient:
         try:
             async with asyncio.timeout(seconds):
                 yield
-        except (TimeoutError, APITimeoutError, httpx2.TimeoutException) as error:
+        except (TimeoutError, APITimeoutError, httpx2.TimeoutException):
             raise ModelRefusal(
                 f"the model did not answer within {seconds:g} s", kind="timed out"
-            ) from error
+            ) from None
         except APIStatusError as error:
-            raise status_refusal(error) from error
-        except (APIConnectionError, httpx2.TransportError) as error:
+            raise status_refusal(error) from None
+        except (APIConnectionError, httpx2.TransportError):
             raise ModelRefusal(
                 "the model's server cannot be reached or dropped the connection",
                 kind="unreachable",
-            ) from error
-        except (AnthropicError, httpx2.HTTPError, ValueError, AttributeError) as error:
-            # The SDK trips over a body that is no message with whatever error comes first.
+            ) from None
+        except httpx2.HTTPError:
             raise ModelRefusal(
-                "the model's server answered something that the SDK cannot read",
-                kind="wrong shape",
-            ) from error
+                "the model's server sent a body that cannot be decoded", kind="wrong shape"
+            ) from None
+        except AnthropicError:
+            raise ModelRefusal("the Anthropic SDK could not ask the model", kind="failed") from None
 
 
-def _prove(answer: object, attribute: str, kind: type) -> None:
-    """Refuse what the SDK made of a page that is no API answer."""
-    if not isinstance(getattr(answer, attribute, None), kind):
-        raise ModelRefusal(
-            "the address in model.url answers, yet not as the Messages API does",
-            kind="wrong shape",
-        )
+def _not_the_api() -> ModelRefusal:
+    return ModelRefusal(
+        "the address in model.url answers, yet not as the Messages API does", kind="wrong shape"
+    )
 
 
 def _user(text: str) -> "MessageParam":

@@ -30,6 +30,8 @@ _WORD = re.compile(r"[a-z][a-z_]{0,59}")
 def status_refusal(error: "APIStatusError") -> ModelRefusal:
     """The refusal for an error status. The server's own message is left out: it may echo text."""
     kind, sentence = _BY_STATUS.get(error.status_code, ("failed", "the model's server failed"))
+    if error.status_code < 400:
+        sentence = "model.url leads to a redirect, which is not followed; set the final address"
     named = error.type if isinstance(error.type, str) and _WORD.fullmatch(error.type) else None
     detail = f"HTTP {error.status_code}" + (f", {named}" if named else "")
     return ModelRefusal(

@@ -1,0 +1,1 @@
+"""A stand-in for the Messages API: a real HTTP server without a model behind it."""
