@@ -196,7 +196,7 @@ async def test_a_token_that_is_not_accepted_is_never_shown(
 async def test_a_window_that_never_ends(
     sandbox: SlackSandbox, hasty: SlackClient, kind: str
 ) -> None:
-    sandbox.faults.add(Fault(kind=kind, method=HISTORY, times=None))  # type: ignore[arg-type]
+    sandbox.faults.add(Fault(kind=kind, method=HISTORY, times=None))
     with pytest.raises(SlackMalformed, match="did not end"):
         await hasty.read_window(CHANNEL, oldest=None, tick="t")
     assert sandbox.calls[HISTORY] == {"endless": 4, "repeating": 2}[kind]

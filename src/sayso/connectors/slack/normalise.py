@@ -12,7 +12,6 @@ from sayso.schemas.ts import checked_ts
 
 _WHERE: Final = "message"
 _SLACK_ITSELF: Final = "USLACKBOT"
-_TEXT_LIMIT: Final = 40_000
 
 PERSONAL_SUBTYPES: Final = frozenset({None, "thread_broadcast", "file_share", "me_message"})
 """Subtypes of what people write. Every other one is housekeeping or a machine's."""
@@ -34,10 +33,10 @@ def normalise(
             channel=channel,
             ts=_ts(raw, "ts"),
             author=_author(raw, me),
-            text=(_text(raw.get("text")) or "")[:_TEXT_LIMIT],
+            text=_clipped(raw, "text", 40_000) or "",
             change="deleted" if deleted else "edited" if edited_ts else "created",
             edited_ts=edited_ts,
-            subtype=_text(raw.get("subtype")),
+            subtype=_clipped(raw, "subtype", 64),
             thread_ts=_optional_ts(raw, "thread_ts"),
             thread=_thread(raw),
             read_by=tick,
@@ -55,7 +54,7 @@ def _author(raw: Mapping[str, object], me: Identity) -> Author:
     if me.wrote(raw):
         return Author(id=identity, kind="app", is_self=True)
     return Author(
-        id=identity, kind=_kind(user, bot or app, subtype), name=_text(raw.get("username"))
+        id=identity, kind=_kind(user, bot or app, subtype), name=_clipped(raw, "username", 200)
     )
 
 
@@ -98,4 +97,11 @@ def _ts(raw: Mapping[str, object], name: str) -> str:
 
 
 def _text(value: object) -> str | None:
-    return value if isinstance(value, str) and value else None
+    """Text that is there, without lone surrogates: JSON can carry them, UTF-8 cannot."""
+    return value.encode(errors="replace").decode() if isinstance(value, str) and value else None
+
+
+def _clipped(raw: Mapping[str, object], name: str, limit: int) -> str | None:
+    """Text that is too long is cut: one message must not stop a scan."""
+    value = _text(raw.get(name))
+    return None if value is None else value[:limit]

@@ -88,9 +88,13 @@ async def _require_thread(web: WebApi, channel: str, thread_ts: str) -> None:
     except ThreadGone as error:
         raise PostRefused(_POST, code="thread_gone") from error
     messages = answer.get("messages")
-    roots = messages if isinstance(messages, list) else []
-    if not any(isinstance(raw, dict) and raw.get("ts") == thread_ts for raw in roots):
+    served = messages if isinstance(messages, list) else []
+    if not any(isinstance(raw, dict) and _is_root(raw, thread_ts) for raw in served):
         raise PostRefused(_POST, code="thread_gone")
+
+
+def _is_root(raw: Raw, thread_ts: str) -> bool:
+    return raw.get("ts") == thread_ts and raw.get("thread_ts") in (None, "", thread_ts)
 
 
 def _posted(answer: Mapping[str, object]) -> Posted:
