@@ -109,9 +109,7 @@ async def _ticking(pipeline: Pipeline, settings: Settings) -> None:
     await publish_ticks(pipeline.outputs, channels, interval=settings.worker.tick_interval)
 
 
-async def _until_stopped(
-    faust_stopped: Coroutine[Any, Any, None], stopping: asyncio.Event
-) -> None:
+async def _until_stopped(faust_stopped: Coroutine[Any, Any, None], stopping: asyncio.Event) -> None:
     asked: asyncio.Task[Any] = asyncio.create_task(stopping.wait())
     ended: asyncio.Task[Any] = asyncio.create_task(faust_stopped)
     await asyncio.wait({asked, ended}, return_when=asyncio.FIRST_COMPLETED)

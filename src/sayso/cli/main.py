@@ -4,6 +4,8 @@ import sys
 
 import typer
 
+from sayso.cli import broker, sandbox, suggestions, worker
+
 app = typer.Typer(
     name="sayso",
     help="Turns what people say to agents into settled decisions on Kafka topics.",
@@ -11,6 +13,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+app.command()(worker.worker)
+app.command()(broker.broker)
+app.add_typer(suggestions.app, name="suggestions")
+app.add_typer(sandbox.app, name="sandbox")
 
 
 def main() -> None:

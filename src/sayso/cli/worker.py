@@ -23,8 +23,10 @@ def worker(
     import uvloop
 
     from sayso.cli.embedded import with_broker
+    from sayso.logs import set_up_logs
     from sayso.settings import load_settings
     from sayso.worker import run_worker
 
+    set_up_logs()
     with with_broker(load_settings(), embedded=embedded) as settings:
         uvloop.run(run_worker(settings, schedule=schedule))

@@ -1,7 +1,6 @@
 """The Faust app, set up so that nothing is lost and nothing is exposed."""
 
 import logging
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -63,7 +62,13 @@ class Pipeline:
         self.app = app
         self._worker = worker
         self._topics = {
-            spec.name: app.topic(kafka.prefix + spec.name, key_type=bytes, value_type=bytes)
+            spec.name: app.topic(
+                kafka.prefix + spec.name,
+                key_type=bytes,
+                value_type=bytes,
+                key_serializer="raw",
+                value_serializer="raw",
+            )
             for spec in TOPICS
         }
         self.outputs = Outputs(self._topics)
@@ -91,8 +96,3 @@ class Pipeline:
             await guard.run(stream)
 
         self.app.agent(self._topics[topic], name=name, isolated_partitions=True)(run)
-
-
-def table_names(app: faust.App) -> Sequence[str]:
-    """Names of the app's tables."""
-    return sorted(app.tables)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import Any, Final, Generic, Self, TypeVar
 
+import stamina
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from pydantic import BaseModel, SecretStr
@@ -114,9 +115,11 @@ class Asking(Generic[M]):
             raise _unreachable(self._kafka, error) from error
 
     def _end(self, partition: int) -> int:
-        _, end = self._consumer.get_watermark_offsets(
-            TopicPartition(self._results, partition), timeout=_TIMEOUT
-        )
+        at = TopicPartition(self._results, partition)
+        for attempt in stamina.retry_context(on=KafkaException, timeout=_TIMEOUT, wait_max=1.0):
+            # A topic made a moment ago may not have its leaders yet.
+            with attempt:
+                _, end = self._consumer.get_watermark_offsets(at, timeout=_TIMEOUT)
         return int(end)
 
 

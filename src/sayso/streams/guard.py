@@ -17,6 +17,7 @@ import structlog
 from pydantic import BaseModel
 
 from sayso import __version__
+from sayso.logs import described
 from sayso.schemas.dead import DeadLetter, DeadReason, Header
 from sayso.streams.codec import decode
 from sayso.streams.delivery import Delivery, Outputs
@@ -106,7 +107,8 @@ class Guard(Generic[M]):
     async def _die_or_bury(
         self, event: Any, delivery: Delivery, error: Exception, attempt: int
     ) -> None:
-        log.error("unknown error", position=delivery.position.model_dump(), exc_info=error)
+        position = delivery.position
+        log.error("unknown error", position=position.model_dump(), **described(error))
         if self._limit.allows_another():
             await self._bury(event, delivery, "unknown", error, attempt)
         else:
@@ -137,8 +139,8 @@ class Guard(Generic[M]):
         try:
             await delivery.emit("dead", letter)
             await delivery.settle()
-        except Exception as failure:  # noqa: BLE001 - a record that cannot be kept must not be lost
-            log.error("cannot write to dead", exc_info=failure)
+        except Exception as failure:
+            log.error("cannot write to dead", **described(failure))
             await self._stop_unacknowledged(delivery)
 
     async def _stop_unacknowledged(self, delivery: Delivery) -> NoReturn:

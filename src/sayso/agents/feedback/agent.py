@@ -15,6 +15,7 @@ from sayso.agents.feedback.prompt import PROMPT_VERSION, reply_prompt, system_pr
 from sayso.agents.feedback.settings import FeedbackSettings
 from sayso.connectors.anthropic.client import ModelClient
 from sayso.connectors.anthropic.errors import ModelRefusal
+from sayso.logs import described
 from sayso.schemas.feedback import FeedbackRow, StoredAnswer
 from sayso.schemas.ids import row_id
 from sayso.schemas.keys import message_key
@@ -99,7 +100,7 @@ class FeedbackAgent:
             if after.status != "failed":
                 raise
             # The failure itself could not be written, so the row stays pending as it stood.
-            log.error("cannot mark a row failed", row=row.id, exc_info=error)
+            log.error("cannot mark a row failed", row=row.id, **described(error))
             self._rows.put(row.key, row)
             await delivery.emit("tick-results", _unmarked(row, tick, str(error)))
 
