@@ -34,13 +34,12 @@ def broker(
     Example: sayso broker --port 9092
     """
     from sayso.settings import load_settings
-    from sayso.streams.broker.errors import BrokerEnded
     from sayso.streams.broker.server import start_broker
 
     folder = data_dir if data_dir is not None else load_settings().data_dir / "kafka"
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        with broker_progress() as on_progress:
+        with shown_progress() as on_progress:
             running = start_broker(folder, port=port, on_progress=on_progress)
         with running:
             if as_json:
@@ -48,42 +47,46 @@ def broker(
                 typer.echo(json.dumps({**found, "data_dir": str(running.data_dir)}))
             else:
                 typer.echo(f"kafka.bootstrap is {running.bootstrap} (Ctrl-C stops it)")
-            code = running.wait()
-            raise BrokerEnded(
-                f"Kafka on {running.data_dir} ended by itself with code {code}: see "
-                f"{running.log}, then start it again"
-            )
+            why = running.wait()
+        if why is not None:
+            raise why
     except KeyboardInterrupt:
         typer.echo("stopped", err=True)
 
 
 @contextmanager
-def broker_progress() -> Iterator[Callable[["BrokerProgress"], None]]:
-    """Show a start's progress on standard error; yields what `start_broker` reports to."""
+def shown_progress() -> Iterator[Callable[["BrokerProgress"], None]]:
+    """Show a start on standard error, from the first report until Kafka is ready.
+
+    Yields what `start_broker` reports to. Nothing is shown for a broker found running.
+    """
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    with Progress(
+    bars = Progress(
         SpinnerColumn(),
         TextColumn("{task.description}"),
         BarColumn(),
         TimeElapsedColumn(),
         console=Console(stderr=True),
         transient=True,
-    ) as bars:
-        task = bars.add_task("looking for Kafka's jars", total=None)
+    )
+    task = bars.add_task("starting", total=None)
 
-        def show(progress: "BrokerProgress") -> None:
-            if progress.step == "download":
-                megabytes = f"{progress.fetched / 1e6:.0f} MB"
-                counts = f"jar {progress.done} of {progress.total}, {megabytes}"
-                bars.update(
-                    task,
-                    description=f"downloading Kafka: {counts}",
-                    completed=progress.done,
-                    total=progress.total,
-                )
-            else:
-                bars.update(task, description=progress.text, completed=0, total=None)
+    def show(progress: "BrokerProgress") -> None:
+        bars.start()
+        if progress.step == "download":
+            text = (
+                f"downloading Kafka: jar {progress.done} of {progress.total}, "
+                f"{progress.fetched / 1e6:.0f} MB"
+            )
+            bars.update(task, description=text, completed=progress.done, total=progress.total)
+        else:
+            bars.update(task, description=progress.text, completed=0, total=None)
+        if progress.step == "ready":
+            bars.stop()
 
+    try:
         yield show
+    finally:
+        bars.stop()

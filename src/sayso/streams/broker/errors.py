@@ -34,18 +34,21 @@ class FolderUnusable(BrokerFailed):
     """The folder cannot be read or written. Mend its permissions, or choose another."""
 
 
-class DidNotStart(BrokerFailed):
-    """Kafka stopped, or did not answer, while starting. The message quotes its log."""
+class KafkaEnded(BrokerFailed):
+    """Kafka ended, or never answered. Its log is quoted and named: mend the cause, start again."""
 
 
-class BrokerEnded(BrokerFailed):
-    """A running broker ended by itself. Read its log, mend the cause and start it again."""
+def disk_full(folder: Path) -> DiskFull:
+    """The sentence for a disk without room."""
+    return DiskFull(
+        f"the disk of {folder} is full: free some room, or choose a folder on another disk"
+    )
 
 
 def from_os_error(error: OSError, folder: Path) -> BrokerFailed:
     """The sentence for a failed read or write under `folder`."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return DiskFull(f"the disk of {folder} is full: free some room, or choose another folder")
+        return disk_full(folder)
     reason = error.strerror or str(error)
     return FolderUnusable(
         f"cannot use {error.filename or folder}: {reason}; mend that, or choose another folder"

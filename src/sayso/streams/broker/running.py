@@ -9,8 +9,10 @@ from typing import Self
 
 import psutil
 
+from sayso.streams.broker.log import explain
 from sayso.streams.broker.state import read_state, write_state
 from sayso.streams.broker.supervisor import GRACE
+from sayso.streams.errors import BrokerFailed
 
 LOG = "broker.log"
 STOP_WITHIN = GRACE + 5
@@ -29,11 +31,8 @@ class RunningBroker:
     started_by_us: bool
     """False for one found running; `stop()` leaves that one alone."""
     _supervisor: "subprocess.Popen[bytes] | None" = field(default=None, repr=False)
-
-    @property
-    def log(self) -> Path:
-        """Kafka's log."""
-        return self.data_dir / LOG
+    _log_begin: int = field(default=0, repr=False)
+    """Where this run begins in the log."""
 
     def stop(self) -> None:
         """Stop it and wait until it is gone; more than once is harmless."""
@@ -46,9 +45,12 @@ class RunningBroker:
             with contextlib.suppress(OSError):
                 write_state(self.data_dir, state.stopped())
 
-    def wait(self) -> int:
-        """Wait until a broker started by us ends by itself; its exit code."""
-        return 0 if self._supervisor is None else self._supervisor.wait()
+    def wait(self) -> BrokerFailed | None:
+        """Wait until it ends by itself and say why; at once None for one not started by us."""
+        if self._supervisor is None:
+            return None
+        self._supervisor.wait()
+        return explain(self.data_dir / LOG, self._log_begin, "ended by itself")
 
     def __enter__(self) -> Self:
         return self

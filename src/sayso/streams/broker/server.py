@@ -18,6 +18,7 @@ from sayso.streams.broker.errors import (
     FolderInUse,
     FolderUnusable,
     PortTaken,
+    disk_full,
     from_os_error,
 )
 from sayso.streams.broker.jars import ensure_jars
@@ -34,6 +35,8 @@ from sayso.streams.broker.state import (
     write_state,
 )
 
+ROOM = 64 << 20
+"""Bytes below which Kafka is not started: it maps its indexes and dies where a page has no room."""
 START_TRIES = 3
 """A free port may be taken between our look and Kafka's; then others are tried."""
 
@@ -53,7 +56,7 @@ def start_broker(
     starter was killed is stopped and started again. `cache` keeps the jars (default: per user).
 
     Raises a BrokerFailed: DownloadBroken, JarRefused, NoJava, PortTaken, FolderInUse, DiskFull,
-    FolderUnusable or DidNotStart.
+    FolderUnusable or KafkaEnded.
     """
     data_dir = data_dir.expanduser().resolve()
     try:
@@ -69,6 +72,8 @@ def start_broker(
                     f"a broker already runs on {data_dir} at {running.bootstrap} (process "
                     f"{running.pid}): use it, stop it, or choose another folder"
                 )
+            if shutil.disk_usage(data_dir).free < ROOM:
+                raise disk_full(data_dir)
             jars = ensure_jars(cache=cache, on_progress=on_progress)
             launch = _Launch(data_dir, find_java(), jars, on_progress)
             return launch.start(state, port)
@@ -199,4 +204,5 @@ class _Launch:
             data_dir=self.data_dir,
             started_by_us=True,
             _supervisor=watched,
+            _log_begin=begin,
         )
