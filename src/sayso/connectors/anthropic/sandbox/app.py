@@ -84,6 +84,8 @@ class StandIn:
         refused = self._refused_caller(request, request_id) or _invalid(
             wrong_in(body, needs_max_tokens=False), request_id
         )
+        if refused is None and isinstance(body, dict) and not self._knows(body["model"]):
+            refused = _not_found(request_id)
         counted = JSONResponse({"input_tokens": len(str(body)) // _CHARACTERS_PER_TOKEN + 1})
         return _stamped(refused or counted, request_id)
 
