@@ -3,10 +3,12 @@
 import asyncio
 import contextlib
 import signal
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Iterator, Mapping
+from pathlib import Path
 from typing import Any, Final
 
 import structlog
+from filelock import FileLock, Timeout
 
 from sayso.agents.effects.agent import EFFECT_STATES, EffectsAgent
 from sayso.agents.feedback.agent import ROWS, FeedbackAgent, OrgFeedback
@@ -16,13 +18,16 @@ from sayso.agents.polling.scan import Slack
 from sayso.agents.strategy.agent import DECIDED, STRATEGIES, StrategyAgent
 from sayso.connectors.anthropic.client import ModelClient
 from sayso.connectors.slack.client import SlackClient
-from sayso.settings import OrgSettings, Settings
+from sayso.settings import OrgSettings, Settings, WrongSettings
 from sayso.streams.app import Pipeline, create_app
 from sayso.streams.schedule import publish_ticks
 from sayso.streams.topics import check_topics, wanted_topics
 
 TABLES: Final = (ROWS, DECIDED, STRATEGIES, CHANNELS, WATCHES, EFFECT_STATES)
 """Tables whose changelogs `sayso topics apply` creates."""
+
+_LOCK_SECONDS: Final = 5.0
+"""Long enough for a worker that is just stopping."""
 
 log = structlog.get_logger(__name__)
 
@@ -36,7 +41,9 @@ async def run_worker(settings: Settings, *, schedule: bool = True) -> None:
     password = settings.kafka_password()
     wanted = wanted_topics(settings.kafka, tables=TABLES)
     await asyncio.to_thread(check_topics, settings.kafka, wanted, password=password)
+    tables = settings.data_dir / "tables"
     async with contextlib.AsyncExitStack() as stack:
+        stack.enter_context(_alone_in(tables))
         clients = {
             org: await stack.enter_async_context(
                 SlackClient(org=org, token=settings.slack_token(org), settings=settings.slack)
@@ -46,7 +53,7 @@ async def run_worker(settings: Settings, *, schedule: bool = True) -> None:
         model = await stack.enter_async_context(
             ModelClient(key=settings.model_key(), settings=settings.model)
         )
-        app = create_app(settings.kafka, data_dir=settings.data_dir / "tables", password=password)
+        app = create_app(settings.kafka, data_dir=tables, password=password)
         pipeline = Pipeline(app=app, kafka=settings.kafka, worker=settings.worker)
         register_agents(pipeline, settings, clients=clients, model=model)
         stopping = asyncio.Event()
@@ -64,6 +71,25 @@ async def run_worker(settings: Settings, *, schedule: bool = True) -> None:
             await app.stop()
         if app.crash_reason is not None:
             raise app.crash_reason
+
+
+@contextlib.contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Hold a folder of tables. Raises WrongSettings when another worker has it, or it is no use."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(folder / "worker.lock", timeout=_LOCK_SECONDS)
+        lock.acquire()
+    except Timeout as error:
+        raise WrongSettings(
+            f"another worker uses {folder}: give each worker its own data_dir (SAYSO_DATA_DIR)"
+        ) from error
+    except OSError as error:
+        raise WrongSettings(f"data_dir: {folder} cannot be used: {error.strerror}") from error
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def register_agents(

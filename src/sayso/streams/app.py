@@ -3,6 +3,7 @@
 import logging
 from pathlib import Path
 from typing import Any, Final, TypeVar
+from uuid import uuid4
 
 import faust
 from pydantic import BaseModel, SecretStr
@@ -25,7 +26,10 @@ _MAX_REQUEST_BYTES: Final = 5_000_000
 def create_app(
     kafka: KafkaSettings, *, data_dir: Path, password: SecretStr | None = None
 ) -> faust.App:
-    """A Faust app on our own topics; it creates none and serves nothing over HTTP."""
+    """A Faust app on our own topics; it creates none and serves nothing over HTTP.
+
+    `data_dir` exists and belongs to this worker alone.
+    """
     for name in _NOISY:
         # Faust builds DEBUG records for every message, which costs half its speed.
         logging.getLogger(name).setLevel(logging.WARNING)
@@ -37,6 +41,8 @@ def create_app(
         broker_commit_interval=1.0,
         broker_session_timeout=30.0,
         consumer_auto_offset_reset="earliest",
+        # A worker that starts again takes its partitions back without waiting for its own ghost.
+        consumer_group_instance_id=_instance_id(data_dir),
         datadir=str(data_dir),
         processing_guarantee="at_least_once",
         producer_max_request_size=_MAX_REQUEST_BYTES,
@@ -53,6 +59,14 @@ def create_app(
         web_enabled=False,
         worker_redirect_stdouts=False,
     )
+
+
+def _instance_id(data_dir: Path) -> str:
+    """The id of whoever owns this folder of tables, kept in it."""
+    file = data_dir / "instance-id"
+    if not file.exists():
+        file.write_text(f"sayso-{uuid4()}", encoding="utf-8")
+    return file.read_text(encoding="utf-8")
 
 
 class Pipeline:
