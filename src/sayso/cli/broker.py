@@ -71,18 +71,20 @@ def shown_progress() -> Iterator[Callable[["BrokerProgress"], None]]:
         console=Console(stderr=True),
         transient=True,
     )
-    task = bars.add_task("starting", total=None)
+    shown = {"": bars.add_task("starting", visible=False)}
 
     def show(progress: "BrokerProgress") -> None:
-        bars.start()
+        if progress.step not in shown:
+            bars.update(shown.popitem()[1], visible=False)
+            total = progress.total or None
+            shown[progress.step] = bars.add_task(progress.text, total=total)
+            bars.start()
         if progress.step == "download":
             text = (
                 f"downloading Kafka: jar {progress.done} of {progress.total}, "
                 f"{progress.fetched / 1e6:.0f} MB"
             )
-            bars.update(task, description=text, completed=progress.done, total=progress.total)
-        else:
-            bars.update(task, description=progress.text, completed=0, total=None)
+            bars.update(shown["download"], description=text, completed=progress.done)
         if progress.step == "ready":
             bars.stop()
 
