@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -47,7 +47,7 @@ async def client(
 
 
 class RawServer:
-    """Answers every connection with the same bytes, then closes it or keeps it open."""
+    """Answers every connection with the same bytes and closes it."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -57,14 +57,11 @@ class RawServer:
 @pytest.fixture
 def raw_server() -> Callable[..., Any]:
     @asynccontextmanager
-    async def running(*chunks: bytes, endless: bytes = b"", silent: bool = False) -> Any:
-        released = asyncio.Event()
-        server: RawServer
-
+    async def running(*chunks: bytes, endless: bytes = b"", pace: float = 0) -> Any:
         async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             server.connections += 1
             try:
-                if chunks or silent:
+                if chunks:
                     await reader.readuntil(b"\r\n\r\n")
                 for chunk in chunks:
                     writer.write(chunk)
@@ -72,20 +69,17 @@ def raw_server() -> Callable[..., Any]:
                 while endless:
                     writer.write(endless)
                     await writer.drain()
-                if silent:
-                    await released.wait()
+                    await asyncio.sleep(pace)
             except (ConnectionError, asyncio.IncompleteReadError):
                 pass
             finally:
                 writer.close()
 
-        listening: Awaitable[asyncio.Server] = asyncio.start_server(handle, "127.0.0.1", 0)
-        opened = await listening
+        opened = await asyncio.start_server(handle, "127.0.0.1", 0)
         server = RawServer(f"http://127.0.0.1:{opened.sockets[0].getsockname()[1]}")
         try:
             yield server
         finally:
-            released.set()
             opened.close()
 
     return running

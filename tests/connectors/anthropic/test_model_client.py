@@ -146,7 +146,7 @@ async def test_a_slow_answer_is_given_up(sandbox: ModelSandbox, settings_for: Se
 async def test_an_answer_that_trickles_is_given_up(raw_server: Any, settings_for: Settings) -> None:
     """The SDK's own timeout is per read; a byte now and then would hold it for ever."""
     head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n"
-    async with raw_server(head, silent=True) as server:
+    async with raw_server(head, endless=b" ", pace=0.02) as server:
         settings = settings_for(server.url, timeout=0.3)
         async with ModelClient(key=SecretStr(KEY), settings=settings) as client:
             assert (await refusal_of(client)).kind == "timed out"
