@@ -62,7 +62,7 @@ class Latest(Generic[M]):
     def apply(self, raw: RawRecord) -> bool:
         """Take in one record; True when what holds for its key changed."""
         self._next[raw.partition] = raw.offset + 1
-        key = (raw.key or b"").decode("utf-8", errors="replace")
+        key = raw.key_text
         if raw.value is None:
             self._unreadable.pop(key, None)
             return self._records.pop(key, None) is not None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Literal
 
-from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 from pydantic import SecretStr
 
 from sayso.streams.client_config import librdkafka_settings
@@ -23,6 +23,7 @@ End = int | datetime | None
 _POLL_SECONDS: Final = 0.2
 _STALL_SECONDS: Final = 15.0
 _BATCH: Final = 500
+_MOVING: Final = frozenset({KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,6 +39,11 @@ class RawRecord:
     value: bytes | None
     """None removes the key from a compacted topic."""
     headers: tuple[tuple[str, bytes | None], ...]
+
+    @property
+    def key_text(self) -> str:
+        """The key as text; bytes that are no UTF-8 are replaced."""
+        return (self.key or b"").decode("utf-8", errors="replace")
 
 
 def read_topic(
@@ -173,10 +179,21 @@ class _Reading:
         return sorted(topic.partitions)
 
     def _kept(self, number: int) -> tuple[int, int]:
-        low, high = self._consumer.get_watermark_offsets(
-            TopicPartition(self._name, number), timeout=ANSWER_SECONDS
-        )
-        return low, high
+        """The first offset kept and the next one to be written."""
+        deadline = time.monotonic() + ANSWER_SECONDS
+        while True:
+            try:
+                low, high = self._consumer.get_watermark_offsets(
+                    TopicPartition(self._name, number), timeout=ANSWER_SECONDS
+                )
+            except KafkaException as failure:
+                # The partition is on its way from one broker to another, or was just created.
+                moving = failure.args[0].code() in _MOVING
+                if not moving or time.monotonic() > deadline:
+                    raise
+                time.sleep(_POLL_SECONDS)
+            else:
+                return low, high
 
     def _starts(self, start: Start, kept: Mapping[int, tuple[int, int]]) -> dict[int, int]:
         if start == "next":

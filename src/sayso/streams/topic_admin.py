@@ -4,13 +4,14 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import (
     AdminClient,
     AlterConfigOpType,
     ConfigEntry,
     ConfigResource,
     NewTopic,
+    OffsetSpec,
     ResourceType,
 )
 from pydantic import SecretStr
@@ -101,14 +102,27 @@ class TopicAdmin:
             time.sleep(0.05)
 
     def _not_ready(self, topics: Sequence[WantedTopic]) -> list[str]:
+        if not topics:
+            return []
         known = self._metadata()
-        return [
+        not_ready = [
             topic.name
             for topic in topics
             if topic.name not in known
             or len(known[topic.name].partitions) < topic.partitions
             or any(one.leader < 0 for one in known[topic.name].partitions.values())
         ]
+        return not_ready or self._not_led(topics)
+
+    def _not_led(self, topics: Sequence[WantedTopic]) -> list[str]:
+        # A broker is named leader a moment before it knows of it itself.
+        asked = {
+            TopicPartition(topic.name, number): OffsetSpec.latest()
+            for topic in topics
+            for number in range(topic.partitions)
+        }
+        answers = self._client.list_offsets(asked, request_timeout=_WORK_SECONDS)
+        return sorted({at.topic for at, answer in answers.items() if answer.exception()})
 
     def _metadata(self) -> Mapping[str, Any]:
         with self._contact.made(self._listen):
