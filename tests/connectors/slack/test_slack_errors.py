@@ -45,6 +45,7 @@ BROKEN = [
     pytest.param(Fault(kind="slow", delay=1.0), id="slow"),
     pytest.param(Fault(kind="answer", body={"ok": False}), id="ok:false without a code"),
     pytest.param(Fault(kind="answer", body={}), id="no ok"),
+    pytest.param(Fault(kind="code", code="is_archived", status=500), id="500 with a code"),
     pytest.param(Fault(kind="code", code="fatal_error"), id="fatal_error"),
     pytest.param(Fault(kind="code", code="internal_error"), id="internal_error"),
     pytest.param(Fault(kind="code", code="service_unavailable"), id="service_unavailable"),

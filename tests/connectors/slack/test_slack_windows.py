@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import SecretStr
 
 from sayso.connectors.slack.client import SlackClient, ThreadRead
-from sayso.connectors.slack.sandbox import SlackSandbox
+from sayso.connectors.slack.sandbox import Fault, SlackSandbox
 from sayso.connectors.slack.sandbox.arguments import cursor_from, cursor_to, slack_ts
 from sayso.connectors.slack.settings import SlackSettings
 from sayso.schemas.slack import Message
@@ -135,6 +135,30 @@ def test_a_well_formed_ts_is_read_by_slack_as_it_stands(moment: int) -> None:
     assert micros(ts) == moment
     assert slack_ts({"oldest": ts}, "oldest", error="invalid") == moment
     assert cursor_from({"cursor": cursor_to(moment)}) == moment
+
+
+async def test_a_thread_served_without_its_root_keeps_every_reply(
+    sandbox: SlackSandbox, client: SlackClient
+) -> None:
+    reply = {
+        "type": "message",
+        "user": "U0FOUNDER",
+        "text": "yes",
+        "ts": "1796000009.000100",
+        "thread_ts": "1796000000.000100",
+    }
+    sandbox.faults.add(
+        Fault(
+            kind="answer",
+            method="conversations.replies",
+            body={"ok": True, "messages": [reply]},
+        )
+    )
+    thread = await client.read_thread(
+        "C0SUGGEST", "1796000000.000100", oldest="1796000001.000100", tick="t"
+    )
+    assert thread.root is None
+    assert [message.text for message in thread.replies] == ["yes"]
 
 
 async def test_a_broadcast_is_one_message(sandbox: SlackSandbox, client: SlackClient) -> None:

@@ -38,7 +38,8 @@ class Fault:
     """Only calls whose arguments, as JSON, hold this text."""
     times: int | None = 1
     """How many calls; None for all."""
-    status: int = 503
+    status: int | None = None
+    """Of the HTTP answer; 503 for what is an error, else 200."""
     retry_after: str | None = "30"
     """As it stands in the header; None leaves it out."""
     delay: float = 1.0

@@ -83,8 +83,7 @@ def replies(workspace: Workspace, caller: User, args: Args) -> dict[str, object]
     if named is None:
         raise Refused("thread_not_found")
     metadata = flag(args, "include_all_metadata")
-    if named.root is not None:
-        return _thread_page(place, [named], rest=[], metadata=metadata)
+    # a reply has no thread of its own, so its ts serves it alone
     moments = _window(args).of(place.threads.get(named.micros, []))
     begin = cursor_from(args)
     start = 0 if begin is None else bisect_left(moments, begin)

@@ -100,18 +100,20 @@ class WebApiServer:
                 headers = {} if fault.retry_after is None else {"Retry-After": fault.retry_after}
                 return _json({"ok": False, "error": "ratelimited"}, headers, status=429)
             case "error_before":
-                return _page(fault.status)
+                return _page(fault.status or 503)
             case "code":
-                return _json({"ok": False, "error": fault.code})
+                return _json({"ok": False, "error": fault.code}, status=fault.status or 200)
             case "answer":
-                return _json(fault.body or {})
+                return _json(fault.body or {}, status=fault.status or 200)
         return self._dropped(request)
 
     def _spoilt(self, request: Request, fault: Fault, answer: dict[str, object]) -> Response:
         body = orjson.dumps(answer)
         match fault.kind:
-            case "error_after" | "html":
-                return _page(fault.status)
+            case "error_after":
+                return _page(fault.status or 503)
+            case "html":
+                return _page(fault.status or 200)
             case "truncated":
                 return Response(body[: len(body) // 2], media_type=_JSON)
             case "plain":
