@@ -97,6 +97,15 @@ def test_times_bound_what_is_read(kafka: KafkaSettings) -> None:
     assert values(read_topic(kafka, "ticks", start=NOON + 9 * minute)) == []
 
 
+def test_a_record_out_of_order_is_held_to_its_own_time(kafka: KafkaSettings) -> None:
+    hour = timedelta(hours=1)
+    publish(kafka, "ticks", [("acme/1", b"late"), ("acme/1", b"in time")], at=NOON + 2 * hour)
+    publish(kafka, "ticks", [("acme/1", b"early")], at=NOON - 2 * hour)
+    publish(kafka, "ticks", [("acme/1", b"end")], at=NOON + 4 * hour)
+    assert values(read_topic(kafka, "ticks", start=NOON)) == [b"late", b"in time", b"end"]
+    assert values(read_topic(kafka, "ticks", end=NOON + hour)) == [b"early"]
+
+
 def test_keys_are_whole_or_the_start_of_one(kafka: KafkaSettings) -> None:
     publish(kafka, "ticks", [("acme/1", b"a"), ("acme/10", b"b"), ("other/1", b"c")])
     assert values(read_topic(kafka, "ticks", key="acme/1")) == [b"a"]
@@ -160,9 +169,11 @@ def test_a_status_of_lower_rank_never_holds(kafka: KafkaSettings) -> None:
             (key, status("a", 5, epoch=1)),
             (key, status("a", 9, epoch=0)),
             (key, status("a", 4, epoch=1)),
+            (key, status("a", 5, epoch=1).replace(b"r5", b"again")),
         ],
     )
-    assert latest_by_key(kafka, "status", Status).records[key].rev == 5
+    record = latest_by_key(kafka, "status", Status).records[key]
+    assert (record.rev, record.state) == (5, "r5")
 
 
 def test_a_late_status_does_not_bring_back_what_was_removed() -> None:

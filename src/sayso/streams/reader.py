@@ -80,7 +80,7 @@ def _is_asked_for(key: bytes | None, asked: str | None) -> bool:
 
 
 def _is_within(record: RawRecord, start: Start, end: End) -> bool:
-    # The broker finds where a time begins; records there may still be out of order.
+    # The broker finds where a time begins; records after that may still be of another time.
     after = not isinstance(start, datetime) or record.timestamp_ms >= _ms(start)
     return after and (not isinstance(end, datetime) or record.timestamp_ms < _ms(end))
 
@@ -161,7 +161,7 @@ class _Reading:
             timestamp_ms=message.timestamp()[1],
             key=_bytes(message.key()),
             value=_bytes(message.value()),
-            headers=tuple((name, _bytes(value)) for name, value in message.headers() or ()),
+            headers=_headers(message),
         )
 
     def _reached(self, partition: int | None, offset: int | None) -> None:
@@ -209,11 +209,11 @@ class _Reading:
         }
 
     def _stops(self, end: End, kept: Mapping[int, tuple[int, int]]) -> dict[int, int]:
-        now = {number: high for number, (_, high) in kept.items()}
-        if end is None:
-            return now
-        at = dict.fromkeys(kept, end) if isinstance(end, int) else self._at(end, kept)
-        return {number: min(high, at[number]) for number, high in now.items()}
+        # A time ends nothing here: a record written later may still be of an earlier time.
+        return {
+            number: min(high, end) if isinstance(end, int) else high
+            for number, (_, high) in kept.items()
+        }
 
     def _at(self, when: datetime, kept: Mapping[int, tuple[int, int]]) -> dict[int, int]:
         """Per partition, the offset of the first record at that time or later."""
@@ -230,6 +230,11 @@ class _Reading:
 
 def _ms(when: datetime) -> int:
     return int(when.timestamp() * 1000)
+
+
+def _headers(message: Message) -> tuple[tuple[str, bytes | None], ...]:
+    headers: Any = message.headers() or ()  # pairs; the dict in its types is for producers
+    return tuple((name, _bytes(value)) for name, value in headers)
 
 
 def _bytes(value: str | bytes | None) -> bytes | None:

@@ -31,7 +31,8 @@ class TopicAdmin:
     def __init__(self, kafka: KafkaSettings, *, password: SecretStr | None = None) -> None:
         self._contact = Contact(kafka)
         settings: dict[str, Any] = {**librdkafka_settings(kafka, password=password)}
-        self._client = AdminClient({**settings, "error_cb": self._contact.heard})
+        settings["error_cb"] = self._contact.heard
+        self._client = AdminClient(settings)
 
     def actual(self, wanted: Iterable[WantedTopic]) -> dict[str, ActualTopic]:
         """Those of the wanted topics that exist."""
@@ -116,8 +117,9 @@ class TopicAdmin:
 
     def _not_led(self, topics: Sequence[WantedTopic]) -> list[str]:
         # A broker is named leader a moment before it knows of it itself.
+        spec: Any = OffsetSpec  # its functions carry no types
         asked = {
-            TopicPartition(topic.name, number): OffsetSpec.latest()
+            TopicPartition(topic.name, number): spec.latest()
             for topic in topics
             for number in range(topic.partitions)
         }
