@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from sayso.cli import broker, sandbox, suggestions, worker
+from sayso.cli import broker, demo, sandbox, suggestions, worker
 
 app = typer.Typer(
     name="sayso",
@@ -14,6 +14,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+app.command()(demo.demo)
 app.command()(worker.worker)
 app.command()(broker.broker)
 app.add_typer(suggestions.app, name="suggestions")

@@ -1,9 +1,8 @@
 """The demo from its stand-ins to its report, on a Kafka that somebody else started."""
 
-import asyncio
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final
@@ -13,17 +12,15 @@ from pydantic import SecretStr
 from sayso.connectors.anthropic.sandbox.app import STAND_IN
 from sayso.connectors.anthropic.sandbox.server import ModelSandbox
 from sayso.connectors.anthropic.settings import ModelSettings
-from sayso.connectors.slack.errors import SlackError
 from sayso.connectors.slack.sandbox import SlackSandbox
 from sayso.connectors.slack.settings import SlackSettings
 from sayso.demo.asked import Asked
-from sayso.demo.errors import DemoFailed
 from sayso.demo.found import Found, read_fields, read_found
 from sayso.demo.play import Play, Played, Tell, cast, script
 from sayso.demo.report import ConfirmationLine, FieldLine, MessageLine, Report
 from sayso.demo.scenario import FIELDS, ORG, SAYINGS
 from sayso.demo.stage import environment, load_stage, write_settings
-from sayso.demo.standing import Confirmation, read_confirmations
+from sayso.demo.standing import Confirmation, read_confirmations, run_reading
 from sayso.demo.verdict import differences
 from sayso.schemas.strategy import StrategyValue
 from sayso.settings import Settings
@@ -78,7 +75,7 @@ def perform(*, folder: Path, kafka: KafkaSettings, worker: Worker, tell: Tell) -
         slack=_SLACK,
         model=STAND_IN,
         messages=_messages(played, found),
-        fields=field_lines(before, found),
+        fields=field_lines(before, found.fields),
         confirmations=_confirmations(played, confirmations),
         slack_calls=slack_calls,
         model_calls=model_calls,
@@ -91,17 +88,14 @@ def perform(*, folder: Path, kafka: KafkaSettings, worker: Worker, tell: Tell) -
 
 def _standing(played: Played, slack: SlackSandbox) -> tuple[Confirmation, ...]:
     top_level = [played.sayings[one.name] for one in SAYINGS if one.thread is None]
-    try:
-        return asyncio.run(
-            read_confirmations(
-                [*played.questions.values(), *top_level],
-                channel=played.channel,
-                token=SecretStr(slack.token),
-                settings=SlackSettings(api_url=slack.url),
-            )
+    return run_reading(
+        read_confirmations(
+            [*played.questions.values(), *top_level],
+            channel=played.channel,
+            token=SecretStr(slack.token),
+            settings=SlackSettings(api_url=slack.url),
         )
-    except SlackError as error:
-        raise DemoFailed(f"the confirmations cannot be read back: {error}") from error
+    )
 
 
 def _messages(played: Played, found: Found) -> tuple[MessageLine, ...]:
@@ -127,14 +121,16 @@ def _messages(played: Played, found: Found) -> tuple[MessageLine, ...]:
     return tuple(lines)
 
 
-def field_lines(before: dict[str, StrategyValue], found: Found) -> tuple[FieldLine, ...]:
+def field_lines(
+    before: Mapping[str, StrategyValue], after: Mapping[str, StrategyValue]
+) -> tuple[FieldLine, ...]:
     """Every declared field, before and after."""
     return tuple(
         FieldLine(
             field=name,
             before=before[name].value if name in before else None,
-            after=found.fields[name].value if name in found.fields else None,
-            set_by=found.fields[name].ts if name in found.fields else None,
+            after=after[name].value if name in after else None,
+            set_by=after[name].ts if name in after else None,
         )
         for name in FIELDS
     )

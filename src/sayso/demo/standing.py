@@ -1,15 +1,21 @@
 """What stands in Slack in the end, read from the server over its Web API."""
 
-from collections.abc import Iterable, Mapping
+import asyncio
+from collections.abc import Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 from html import unescape
+from typing import Any, TypeVar
 
 from pydantic import SecretStr
 
+from sayso.connectors.slack.errors import SlackError
 from sayso.connectors.slack.pages import read_pages
 from sayso.connectors.slack.posts import EVENT_TYPE
 from sayso.connectors.slack.settings import SlackSettings
 from sayso.connectors.slack.web import WebApi
+from sayso.demo.errors import DemoFailed
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,6 +29,14 @@ class Confirmation:
     """The effect that posted it, by the message's metadata."""
     text: str
     """As people read it, but for the tokens of mentions."""
+
+
+def run_reading(reading: Coroutine[Any, Any, T]) -> T:
+    """Run what reads Slack. Raises DemoFailed when Slack does not answer."""
+    try:
+        return asyncio.run(reading)
+    except SlackError as error:
+        raise DemoFailed(f"Slack cannot be read: {error}") from error
 
 
 async def read_confirmations(
