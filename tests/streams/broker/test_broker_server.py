@@ -144,17 +144,21 @@ def test_a_running_broker_can_be_used_by_a_second_starter(shared: RunningBroker)
     assert not gone(psutil.Process(shared.pid))
 
 
-def test_another_kafka_on_the_data_is_found_even_when_its_state_was_lost(
-    shared: RunningBroker,
+def test_another_kafka_on_the_data_is_refused_unharmed_even_when_its_state_was_lost(
+    tmp_path: Path,
 ) -> None:
-    state = shared.data_dir / "broker.json"
-    kept = state.read_bytes()
-    state.unlink()
-    try:
+    with start_broker(tmp_path) as broker:
+        (tmp_path / "broker.json").unlink()
+        files = tmp_path / "metadata" / "__cluster_metadata-0"
+        before = {path.name for path in files.iterdir()}
         with pytest.raises(FolderInUse, match="another Kafka holds the data"):
-            start_broker(shared.data_dir)
-    finally:
-        state.write_bytes(kept)
+            start_broker(tmp_path)
+        admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+        admin.create_topics([NewTopic("kept", 1, 1)])["kept"].result(WITHIN)
+        assert before <= {path.name for path in files.iterdir()}
+    with start_broker(tmp_path) as again:
+        admin = AdminClient({"bootstrap.servers": again.bootstrap})
+        assert "kept" in admin.list_topics(timeout=WITHIN).topics
 
 
 def test_a_port_in_use_is_refused_before_kafka_starts(tmp_path: Path, taken: int) -> None:
@@ -221,16 +225,6 @@ def test_a_process_that_only_has_the_number_is_left_alone(tmp_path: Path) -> Non
         with start_broker(tmp_path):
             assert bystander.poll() is None
         bystander.communicate(b"\n")
-
-
-def test_lost_state_keeps_the_data(tmp_path: Path) -> None:
-    with start_broker(tmp_path) as broker:
-        admin = AdminClient({"bootstrap.servers": broker.bootstrap})
-        admin.create_topics([NewTopic("kept", 1, 1)])["kept"].result(WITHIN)
-    (tmp_path / "broker.json").write_text("{ half")
-    with start_broker(tmp_path) as again:
-        admin = AdminClient({"bootstrap.servers": again.bootstrap})
-        assert "kept" in admin.list_topics(timeout=WITHIN).topics
 
 
 def test_a_failed_start_quotes_kafkas_log_and_leaves_nothing(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 HOST = "127.0.0.1"
 PROPERTIES = "server.properties"
 LOG_DIR = "data"
+METADATA_DIR = "metadata"
 MAX_MESSAGE = 8 << 20
 """Bytes of the largest record batch that the broker takes."""
 
@@ -21,6 +22,9 @@ listener.security.protocol.map=BROKER:PLAINTEXT,CONTROLLER:PLAINTEXT
 inter.broker.listener.name=BROKER
 controller.listener.names=CONTROLLER
 log.dirs={LOG_DIR}
+# Apart from log.dirs, since only then Kafka locks it before it writes: a second Kafka on the
+# folder would damage the metadata first and find the lock of log.dirs afterwards.
+metadata.log.dir={METADATA_DIR}
 auto.create.topics.enable=false
 group.initial.rebalance.delay.ms=0
 offsets.topic.num.partitions=4

@@ -151,7 +151,8 @@ class _Launch:
 
     def _format(self, state: FolderState) -> None:
         """Prepare the folder, once; what an interrupted attempt left holds no records."""
-        shutil.rmtree(self.data_dir / kafka.LOG_DIR, ignore_errors=True)
+        for folder in (kafka.LOG_DIR, kafka.METADATA_DIR):
+            shutil.rmtree(self.data_dir / folder, ignore_errors=True)
         self.on_progress(BrokerProgress(step="format", text="preparing the data folder"))
         command = kafka.format_command(self.java, self.jars, cluster_id=state.cluster_id)
         with (self.data_dir / LOG).open("ab") as log:
