@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from sayso.cli import broker, demo, sandbox, suggestions, worker
+from sayso.cli import broker, demo, doctor, sandbox, suggestions, worker
 
 app = typer.Typer(
     name="sayso",
@@ -15,6 +15,7 @@ app = typer.Typer(
 )
 
 app.command()(demo.demo)
+app.command()(doctor.doctor)
 app.command()(worker.worker)
 app.command()(broker.broker)
 app.add_typer(suggestions.app, name="suggestions")

@@ -1,0 +1,1 @@
+"""Whether everything Sayso needs is there, and how to mend what is not."""
