@@ -9,6 +9,7 @@ from sayso.doctor.kafka import check_kafka
 from sayso.doctor.model import check_model
 from sayso.doctor.settings import check_settings
 from sayso.doctor.slack import check_slack
+from sayso.logs import described
 from sayso.settings import Settings, WrongSettings, load_settings
 
 
@@ -45,8 +46,11 @@ def _checks(settings: Settings) -> dict[str, Awaitable[tuple[Finding, ...]]]:
 
 
 def _broken(name: str, error: Exception) -> Finding:
+    # Its own words might quote what must not be shown.
+    about = described(error)
+    where = ", ".join(about["raised"][-2:])
     return failed(
         name,
-        f"this check itself failed ({type(error).__name__}: {error})",
+        f"this check itself failed with {about['error']} at {where}",
         "report it with this line",
     )
