@@ -44,8 +44,10 @@ def test_killed_at_random_instants(deploy: Callable[..., Deployment]) -> None:
     run.start_worker(schedule=True)
     wanted = {effect_id("confirm", row_id(ORG, CHANNEL, ts)) for ts in replies}
     run.until(
-        lambda: run.confirmations().keys() >= wanted
-        and all(row.status == "processed" for row in run.rows().values()),
+        lambda: (
+            run.confirmations().keys() >= wanted
+            and all(row.status == "processed" for row in run.rows().values())
+        ),
         timeout=300,
     )
 

@@ -33,7 +33,13 @@ def with_broker(settings: "Settings", *, embedded: bool) -> Iterator["Settings"]
 
 @contextmanager
 def worker_process(settings: "Settings", *, schedule: bool) -> Iterator[subprocess.Popen[bytes]]:
-    """A worker of its own process on these settings, stopped at the end."""
+    """A worker of its own process on these settings, stopped at the end.
+
+    Raises WrongSettings here, before anything starts, when a secret is missing.
+    """
+    for org in settings.orgs:
+        settings.slack_token(org)
+    settings.model_key()
     command = [sys.executable, "-m", "sayso", "worker"]
     if not schedule:
         command.append("--no-schedule")

@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from sayso.cli import broker, demo, doctor, sandbox, suggestions, worker
+from sayso.cli import broker, demo, doctor, sandbox, status, suggestions, topics, worker
 
 app = typer.Typer(
     name="sayso",
@@ -18,6 +18,8 @@ app.command()(demo.demo)
 app.command()(doctor.doctor)
 app.command()(worker.worker)
 app.command()(broker.broker)
+app.command()(status.status)
+app.add_typer(topics.app, name="topics")
 app.add_typer(suggestions.app, name="suggestions")
 app.add_typer(sandbox.app, name="sandbox")
 

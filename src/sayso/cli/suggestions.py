@@ -1,6 +1,6 @@
 """`sayso suggestions`: the strategic feedback loop by hand."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,6 +16,9 @@ Org = Annotated[str | None, typer.Option(help="The org, when the settings declar
 Json = Annotated[bool, typer.Option("--json", help="JSON lines for scripts.")]
 Embedded = Annotated[
     bool, typer.Option("--embedded", help="Bring a broker and a worker for this command.")
+]
+Broker = Annotated[
+    bool, typer.Option("--embedded", help="Start the embedded broker for this command.")
 ]
 Timeout = Annotated[float, typer.Option(help="Seconds to wait for the outcomes.", min=1)]
 
@@ -48,7 +51,6 @@ def tick(
         if not embedded:
             done = run_tick(running, asked, as_json=as_json, timeout=timeout)
         else:
-            running.slack_token(name), running.model_key()
             with worker_process(running, schedule=False) as worker:
                 done = run_tick(running, asked, as_json=as_json, timeout=timeout, worker=worker)
     if not done:
@@ -78,7 +80,6 @@ def post(
         if not embedded:
             done = run_effect(running, effect, as_json=as_json, timeout=timeout)
         else:
-            running.slack_token(name), running.model_key()
             with worker_process(running, schedule=False) as worker:
                 done = run_effect(running, effect, as_json=as_json, timeout=timeout, worker=worker)
     if not done:
@@ -93,21 +94,24 @@ def list_rows(
     ] = None,
     org: Org = None,
     as_json: Json = False,
+    embedded: Broker = False,
 ) -> None:
     """List feedback rows, newest last.
 
     Example: sayso suggestions list --status failed
     """
+    from sayso.cli.embedded import with_broker
+
     known = ("pending", "processed", "ignored", "failed")
     if status is not None and status not in known:
         typer.echo(f"--status is one of {', '.join(known)}, not {status!r}", err=True)
         raise typer.Exit(2)
-    settings = _settings()
-    rows = [
-        row
-        for row in _rows(settings)
-        if (org is None or row.org == org) and (status is None or row.status == status)
-    ]
+    with with_broker(_settings(), embedded=embedded) as settings:
+        rows = [
+            row
+            for row in _rows(settings)
+            if (org is None or row.org == org) and (status is None or row.status == status)
+        ]
     if as_json:
         for row in rows:
             typer.echo(row.model_dump_json())
@@ -134,19 +138,28 @@ def show(
     ts: Annotated[str, typer.Argument(help="The reply's ts.")],
     org: Org = None,
     as_json: Json = False,
+    embedded: Broker = False,
 ) -> None:
-    """Show one feedback row, its decision and its confirmation.
+    """Show one feedback row, its decision and what was posted because of it.
 
     Example: sayso suggestions show 1796000000.000100
     """
-    from sayso.streams.reader import latest_by_key, read_records
+    from sayso.cli.embedded import with_broker
+    from sayso.cli.evidence import evidence_of, print_evidence
 
-    settings = _settings()
-    found = [row for row in _rows(settings) if row.ts == ts and org in (None, row.org)]
-    if not found:
-        typer.echo(f"there is no feedback row for ts {ts}; see `sayso suggestions list`", err=True)
-        raise typer.Exit(1)
-    raise NotImplementedError((latest_by_key, read_records, as_json))
+    with with_broker(_settings(), embedded=embedded) as settings:
+        found = [row for row in _rows(settings) if row.ts == ts and org in (None, row.org)]
+        if not found:
+            typer.echo(
+                f"there is no feedback row for ts {ts}; see `sayso suggestions list`", err=True
+            )
+            raise typer.Exit(1)
+        for row in found:
+            evidence = evidence_of(settings, row)
+            if as_json:
+                typer.echo(evidence.model_dump_json())
+            else:
+                print_evidence(evidence)
 
 
 def _settings() -> "Settings":
@@ -156,7 +169,16 @@ def _settings() -> "Settings":
 
 
 def _rows(settings: "Settings") -> list["FeedbackRow"]:
-    raise NotImplementedError(settings)
+    """Every feedback row, oldest reply first; what cannot be read is named on standard error."""
+    from sayso.schemas.feedback import FeedbackRow
+    from sayso.streams.latest import latest_by_key
+
+    latest = latest_by_key(
+        settings.kafka, "feedback", FeedbackRow, password=settings.kafka_password()
+    )
+    for unreadable in latest.unreadable:
+        typer.echo(f"cannot be read: {unreadable}", err=True)
+    return sorted(latest.records.values(), key=lambda row: (row.org, row.channel, row.ts))
 
 
 def _outcome(row: "FeedbackRow") -> str:
@@ -168,6 +190,3 @@ def _outcome(row: "FeedbackRow") -> str:
 def _short(text: str, length: int = 60) -> str:
     line = " ".join(text.split())
     return line if len(line) <= length else line[: length - 1] + "…"
-
-
-def _unused(_: Any) -> None: ...

@@ -82,7 +82,7 @@ class Asking(Generic[M]):
             self._kafka.prefix + topic,
             key=record.key.encode(),
             value=encode(record),
-            headers=cloud_headers(record),
+            headers=list(cloud_headers(record)),
             on_delivery=delivered,
         )
         left = producer.flush(_TIMEOUT)
@@ -95,9 +95,11 @@ class Asking(Generic[M]):
             message = self._consumer.poll(_POLL)
             if message is None:
                 yield None
-            elif message.error() is None and message.value() is not None:
+                continue
+            value = message.value()
+            if message.error() is None and value is not None:
                 try:
-                    yield decode(self._model, message.value())
+                    yield decode(self._model, value)
                 except Poison:
                     # Nobody's answer to us: the worker reports what it cannot read.
                     continue

@@ -74,6 +74,9 @@ class Guard(Generic[M]):
             await self._settle(event, delivery)
         except PartitionLost:
             return False
+        except Exception as failure:  # noqa: BLE001 - Faust would acknowledge and forget
+            log.error("the error policy itself failed", **described(failure))
+            await self._stop_unacknowledged(delivery)
         finally:
             unsettled.reset(token)
         return delivery.is_mine
@@ -129,19 +132,15 @@ class Guard(Generic[M]):
             source_key=_base64(message.key),
             source_value=_base64(event.value),
             headers=tuple(
-                Header(name=name, value=_base64(value))
-                for name, value in (message.headers or {}).items()
+                Header(name=name, value=_base64(value)) for name, value in message.headers or ()
             ),
             attempt=attempt,
             build=__version__,
             at=datetime.now(UTC),
         )
-        try:
-            await delivery.emit("dead", letter)
-            await delivery.settle()
-        except Exception as failure:
-            log.error("cannot write to dead", **described(failure))
-            await self._stop_unacknowledged(delivery)
+        # What cannot be kept is not acknowledged either: a failure here stops the worker.
+        await delivery.emit("dead", letter)
+        await delivery.settle()
 
     async def _stop_unacknowledged(self, delivery: Delivery) -> NoReturn:
         position = delivery.position

@@ -75,7 +75,6 @@ class FeedbackAgent:
         await self._save(received.row, message.read_by, org, delivery)
         if received.attempt:
             # The attempt is counted on the broker before the model is asked.
-            await delivery.settle()
             await self._attempt(received.row, message.read_by, org, delivery)
 
     async def on_applied(self, decision: Decision, delivery: Delivery) -> None:
@@ -139,6 +138,9 @@ class FeedbackAgent:
     ) -> None:
         # Written even when nothing changed: a crash may have kept the first write from the broker.
         self._rows.put(row.key, row)
+        await delivery.emit("feedback", row)
+        # The row is on the broker before anybody is told what became of it.
+        await delivery.settle()
         await delivery.send(outputs(row, tick=tick, settings=org.settings))
 
     def _org(self, name: str) -> OrgFeedback:

@@ -19,7 +19,6 @@ from sayso.schemas.ts import as_datetime
 
 def outputs(row: FeedbackRow, *, tick: str, settings: FeedbackSettings) -> Iterator[Output]:
     """Everything that follows from the row as it is; `tick` is who waits for the outcome."""
-    yield Output("feedback", row)
     yield Output("status", _status(row))
     match row.status:
         case "pending" if row.conclusion is not None:
