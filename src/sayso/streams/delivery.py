@@ -3,8 +3,9 @@
 import asyncio
 from asyncio import Future
 from collections.abc import Iterable, Mapping
+from contextvars import ContextVar
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 import faust
 
@@ -14,6 +15,10 @@ from sayso.schemas.output import Output
 from sayso.schemas.record import Record
 from sayso.streams.codec import encode
 from sayso.streams.errors import PartitionLost
+
+
+current: Final[ContextVar["Delivery | None"]] = ContextVar("current", default=None)
+"""The delivery that is being processed in this task."""
 
 
 class Outputs:
@@ -59,7 +64,7 @@ class Delivery:
         return bool(self._message.generation_id == self._app.consumer_generation_id)
 
     def insist_mine(self) -> None:
-        """Raise PartitionLost unless the partition is still ours; called after a long wait."""
+        """Raise PartitionLost unless the partition is still ours; asked before every write."""
         if not self.is_mine:
             raise PartitionLost
 
@@ -69,7 +74,11 @@ class Delivery:
             await self.emit(output.topic, output.record, key=output.key)
 
     async def emit(self, topic: str, record: Record, *, key: str | None = None) -> None:
-        """Send a record; `key` where the topic is keyed by something else than the record."""
+        """Send a record; `key` where the topic is keyed by something else than the record.
+
+        Raises PartitionLost.
+        """
+        self.insist_mine()
         future = await self._outputs[topic].send(
             key=(key or record.key).encode(),
             value=encode(record),

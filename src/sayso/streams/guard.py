@@ -20,11 +20,10 @@ from sayso import __version__
 from sayso.logs import described
 from sayso.schemas.dead import DeadLetter, DeadReason, Header
 from sayso.streams.codec import decode
-from sayso.streams.delivery import Delivery, Outputs
+from sayso.streams.delivery import Delivery, Outputs, current
 from sayso.streams.errors import PartitionLost, Poison, Transient
 from sayso.streams.limits import DeadLimit
 from sayso.streams.settings import WorkerSettings
-from sayso.streams.tables import unsettled
 
 EXIT_UNKNOWN_ERROR: Final = 70
 """Exit code of a worker that stopped over an unknown error; the record is still unacknowledged."""
@@ -69,7 +68,7 @@ class Guard(Generic[M]):
     async def _process(self, event: Any) -> bool:
         """Settle one record; False when it is no longer ours to acknowledge."""
         delivery = Delivery(app=self._app, event=event, outputs=self._outputs)
-        token = unsettled.set(delivery.pending)
+        token = current.set(delivery)
         try:
             await self._settle(event, delivery)
         except PartitionLost:
@@ -78,7 +77,7 @@ class Guard(Generic[M]):
             log.error("the error policy itself failed", **described(failure))
             await self._stop_unacknowledged(delivery)
         finally:
-            unsettled.reset(token)
+            current.reset(token)
         return delivery.is_mine
 
     async def _settle(self, event: Any, delivery: Delivery) -> None:

@@ -1,19 +1,15 @@
 """Keyed tables: one frozen model per key, its changelog awaited by the delivery that wrote it."""
 
-from asyncio import Future
-from contextvars import ContextVar
 from typing import Any, Final, Generic, TypeVar
 
 import faust
 
 from sayso.schemas.record import Part
 from sayso.streams.codec import decode, encode
+from sayso.streams.delivery import current
 from sayso.streams.errors import Poison, UnreadableState
 
 M = TypeVar("M", bound=Part)
-
-unsettled: Final[ContextVar[list[Future[Any]] | None]] = ContextVar("unsettled", default=None)
-"""What the delivery at hand has sent and not yet seen acknowledged."""
 
 ROCKSDB_OPTIONS: Final = {
     # The defaults are 2 GiB of block cache and 192 MiB of write buffers per table and partition.
@@ -34,9 +30,9 @@ class AwaitedTable(faust.Table[bytes, bytes]):
     def send_changelog(self, *args: Any, **kwargs: Any) -> Any:
         """Send one changelog record and keep its future for the delivery at hand."""
         future = super().send_changelog(*args, **kwargs)
-        pending = unsettled.get()
-        if pending is not None:
-            pending.append(future)
+        delivery = current.get()
+        if delivery is not None:
+            delivery.pending.append(future)
         return future
 
 
@@ -69,9 +65,12 @@ class ModelTable(Generic[M]):
             raise UnreadableState(f"{self.name} row {key}: {error}") from error
 
     def put(self, key: str, value: M) -> None:
-        """Write a value: at once in RocksDB, on the broker when the delivery settles."""
-        self._table[key.encode()] = encode(value)
+        """Write a value: at once in RocksDB, on the broker when the delivery settles.
 
-    def delete(self, key: str) -> None:
-        """Remove a key, from the changelog too."""
-        self._table.pop(key.encode(), None)
+        Raises PartitionLost: what a delivery learned before a rebalance must not overwrite what
+        the partition's new owner wrote since.
+        """
+        delivery = current.get()
+        if delivery is not None:
+            delivery.insist_mine()
+        self._table[key.encode()] = encode(value)

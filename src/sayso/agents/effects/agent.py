@@ -61,7 +61,6 @@ class EffectsAgent:
                 log.warning("effect waits", effect=effect.id, reason=str(error), pause=asked)
                 await asyncio.sleep(asked)
                 pause = min(pause * 2, self._settings.longest_pause)
-                delivery.insist_mine()
         await self._save(result, delivery)
 
     async def _step(
@@ -109,7 +108,6 @@ class EffectsAgent:
         return rules.done(result, ts=posted.ts, reconciled=True)
 
     async def _save(self, result: EffectResult, delivery: Delivery) -> None:
-        delivery.insist_mine()
         self._states.put(key(result.org, result.target, result.id), result)
         await delivery.emit("effect-results", result)
 

@@ -89,7 +89,6 @@ class FeedbackAgent:
         self, row: FeedbackRow, tick: str, org: OrgFeedback, delivery: Delivery
     ) -> None:
         after = await self._ask(row, org)
-        delivery.insist_mine()
         try:
             await self._save(after, tick, org, delivery)
             await delivery.settle()

@@ -85,11 +85,9 @@ class PollingAgent:
             await self._done(tick, read, delivery)
             return
         except (SlackError, UnreadableState) as error:
-            delivery.insist_mine()
             await delivery.emit("tick-results", _failed(tick, str(error)))
             await self._done(tick, None, delivery)
             return
-        delivery.insist_mine()
         await self._publish(tick, scan, delivery, api_calls=slack.client.calls - calls)
 
     async def _publish(self, tick: Tick, scan: Scan, delivery: Delivery, *, api_calls: int) -> None:
@@ -172,11 +170,10 @@ class PollingAgent:
             return
         where = channel_key(outcome.org, outcome.channel)
         state = self._channels.get(where) or ChannelState()
-        if outcome.unreadable != (state.blocked_by == outcome.ts):
+        if outcome.unreadable or state.blocked_by == outcome.ts:
             blocked = outcome.ts if outcome.unreadable else None
-            if outcome.unreadable or state.blocked_by == outcome.ts:
-                state = state.model_copy(update={"blocked_by": blocked})
-                self._channels.put(where, state)
+            state = state.model_copy(update={"blocked_by": blocked})
+            self._channels.put(where, state)
         if outcome.status not in ("processed", "ignored"):
             return
         watch_key = key(outcome.org, outcome.channel, outcome.thread)
