@@ -40,7 +40,7 @@ def worker_process(settings: "Settings", *, schedule: bool) -> Iterator[subproce
     for org in settings.orgs:
         settings.slack_token(org)
     settings.model_key()
-    command = [sys.executable, "-m", "sayso", "worker"]
+    command = [sys.executable, "-m", "sayso", "worker", "--stop-with-input"]
     if not schedule:
         command.append("--no-schedule")
     environment = {
@@ -51,7 +51,12 @@ def worker_process(settings: "Settings", *, schedule: bool) -> Iterator[subproce
     settings.data_dir.mkdir(parents=True, exist_ok=True)
     with (settings.data_dir / "worker.log").open("ab") as output:
         process = subprocess.Popen(  # noqa: S603 - our own interpreter and arguments
-            command, env=environment, stdout=output, stderr=output
+            command,
+            env=environment,
+            # Kept open while we live, so that a worker never outlives us.
+            stdin=subprocess.PIPE,
+            stdout=output,
+            stderr=output,
         )
         try:
             yield process
@@ -62,3 +67,5 @@ def worker_process(settings: "Settings", *, schedule: bool) -> Iterator[subproce
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+            if process.stdin is not None:
+                process.stdin.close()
