@@ -93,6 +93,6 @@ def _calls(report: Report) -> str:
     if report.model_calls is not None:
         said.append(f"{report.model_calls} of the model")
     if report.limited:
-        said.append(f"Slack's 429 sent {report.limited} tick away")
+        said.append(f"ticks that met Slack's 429: {report.limited}")
     said.append(f"{report.seconds:.1f} s")
     return "; ".join(said)
