@@ -48,7 +48,7 @@ def perform(*, folder: Path, kafka: KafkaSettings, worker: Worker, tell: Tell) -
             channel=channel,
             kafka=kafka,
             slack=SlackSettings(api_url=slack.url),
-            model=ModelSettings(url=model.url, name="stand-in"),
+            model=ModelSettings(url=model.url),
             about=_ABOUT,
         )
         cast(slack, channel=channel)
