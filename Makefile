@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint bench lock schemas audit clean help
+.PHONY: demo test lint bench crash lock schemas audit clean help
 .DEFAULT_GOAL := help
 
 help: ## show this list
@@ -31,8 +31,11 @@ lint: $(READY) ## format, lint, types, import contracts, checked-in schemas
 	$(BIN)/lint-imports
 	$(BIN)/python -m sayso.schemas.export --check docs/reference
 
-schemas: $(READY) ## write the JSON Schemas and the AsyncAPI document again
-	$(BIN)/python -m sayso.schemas.export docs/reference
+schemas: $(READY) ## write the topic reference again; a change that breaks readers needs ARGS=--break-readers
+	$(BIN)/python -m sayso.schemas.export $(ARGS) docs/reference
+
+crash: $(READY) ## kill a worker 20 times while it settles 200 replies; takes about six minutes
+	SAYSO_TEST_KILLS=20 SAYSO_TEST_REPLIES=200 $(BIN)/python -m pytest -s tests/kafka/test_crash.py $(ARGS)
 
 bench: $(READY) ## measure; never part of a test
 	$(PYTHON) bench/run.py $(ARGS)
@@ -40,6 +43,7 @@ bench: $(READY) ## measure; never part of a test
 lock: $(READY) ## resolve the dependencies again
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements/run.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --group dev pyproject.toml -o requirements/dev.lock
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --group build --constraint requirements/dev.lock -o requirements/build.lock
 
 audit: $(READY) ## known vulnerabilities in the locked dependencies
 	$(BIN)/pip-audit --require-hashes --disable-pip -r requirements/run.lock
