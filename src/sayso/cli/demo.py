@@ -63,8 +63,7 @@ def demo(
 
     _refuse_half_real(real=real, channel=channel)
     started = time.monotonic()
-    # Whoever stops us with SIGTERM wants nothing left running either.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    interrupt = _Interrupt()
     try:
         folder = prepare_folder(data_dir / "real" if real else data_dir, fresh=fresh)
         with (
@@ -77,7 +76,10 @@ def demo(
     except DemoFailed as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(1) from error
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, SystemError):
+        # Kafka's client answers an interrupt in the middle of its work with a SystemError.
+        if not interrupt.came:
+            raise
         typer.echo("stopped; nothing is left running", err=True)
         raise typer.Exit(_INTERRUPTED) from None
     report = report.model_copy(
@@ -94,6 +96,19 @@ def demo(
         count = len(report.differences)
         typer.echo(f"{count} outcomes are not as they have to be; they are named above", err=True)
         raise typer.Exit(1)
+
+
+class _Interrupt:
+    """Ctrl-C, or SIGTERM: whoever sends that wants nothing left running either."""
+
+    def __init__(self) -> None:
+        self.came = False
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._take)
+
+    def _take(self, *_: object) -> None:
+        self.came = True
+        raise KeyboardInterrupt
 
 
 def _performed(
