@@ -13,7 +13,7 @@ from filelock import FileLock, Timeout
 from sayso.agents.effects.agent import EFFECT_STATES, EffectsAgent
 from sayso.agents.feedback.agent import ROWS, FeedbackAgent, OrgFeedback
 from sayso.agents.polling.agent import CHANNELS, WATCHES, PollingAgent
-from sayso.agents.polling.rules import Adjacency
+from sayso.agents.polling.reading import Adjacency
 from sayso.agents.polling.scan import Slack
 from sayso.agents.strategy.agent import DECIDED, STRATEGIES, StrategyAgent
 from sayso.connectors.anthropic.client import ModelClient

@@ -4,9 +4,9 @@ import time
 from pathlib import Path
 from typing import Final
 
-from sayso.agents.polling.rules import Adjacency, Where
+from sayso.agents.polling.reading import Adjacency, Where
 from sayso.agents.polling.scan import Slack, read_channel
-from sayso.agents.polling.state import BEGINNING, Progress
+from sayso.agents.polling.state import ChannelState
 from sayso.connectors.anthropic.settings import ModelSettings
 from sayso.connectors.slack.client import SlackClient
 from sayso.connectors.slack.settings import SlackSettings
@@ -122,9 +122,8 @@ async def _replies(settings: Settings, channel: str) -> list[str]:
             conversations=frozenset({channel}),
             adjacency=Adjacency(enabled=feedback.adjacent_replies, window=feedback.adjacent_window),
         )
-        nothing = Progress(cursor=BEGINNING, seen=BEGINNING)
         where = Where(org=ORG, channel=channel, tick="look")
-        scan = await read_channel(slack, where, nothing, {})
+        scan = await read_channel(slack, where, ChannelState(), {})
     if scan.note is not None:
         raise DemoFailed(f"{channel} cannot be read to its end now: {scan.note}; try again later")
     return [one.ts for one in scan.replies]

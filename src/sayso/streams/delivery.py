@@ -16,7 +16,6 @@ from sayso.schemas.record import Record
 from sayso.streams.codec import encode
 from sayso.streams.errors import PartitionLost
 
-
 current: Final[ContextVar["Delivery | None"]] = ContextVar("current", default=None)
 """The delivery that is being processed in this task."""
 

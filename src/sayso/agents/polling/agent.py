@@ -5,13 +5,13 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from sayso.agents.polling.rules import Where, remembered
+from sayso.agents.polling.reading import Where
+from sayso.agents.polling.rules import channel_after, watch_after
 from sayso.agents.polling.scan import Scan, Slack, read_channel, read_trigger
 from sayso.agents.polling.state import ChannelState, Watch, new_watch
 from sayso.connectors.slack.errors import RateLimited, SlackError
 from sayso.schemas.effect import EffectResult
 from sayso.schemas.keys import channel_key, key
-from sayso.schemas.slack import Message
 from sayso.schemas.tick import (
     ReplySettled,
     Tick,
@@ -77,7 +77,7 @@ class PollingAgent:
             if tick.trigger_ts is not None:
                 scan = await read_trigger(slack, where, tick.trigger_ts, watches)
             else:
-                scan = await read_channel(slack, where, state.progress, watches)
+                scan = await read_channel(slack, where, state, watches)
         except RateLimited as error:
             note = f"rate limited on {error.method}"
             read = _noted(tick, note, api_calls=slack.client.calls - calls)
@@ -120,37 +120,22 @@ class PollingAgent:
 
     def _move(self, tick: Tick, scan: Scan) -> None:
         """Take a scan into the state. Rows are read anew: outcomes arrived during the scan."""
-        state = self._channels.get(tick.key) or ChannelState()
-        progress, roots = state.progress, set(state.roots)
         for post in scan.new_watches:
-            roots.add(post.thread)
             if self._watch(tick, post.thread) is None:
                 self._watches.put(self._watch_key(tick, post.thread), post)
         for thread, batch in scan.threads.items():
             watch = self._watch(tick, thread)
-            if watch is None:
-                continue
-            moved = watch.progress.published(
-                newest=batch.newest, edits=batch.edits, replies=_ts_of(batch.replies)
-            )
-            recent = remembered(watch.recent, _new(batch.replies + batch.others, watch))
-            self._watches.put(
-                self._watch_key(tick, thread),
-                watch.model_copy(update={"progress": moved, "recent": recent}),
-            )
-        for thread in scan.gone:
-            roots.discard(thread)
-        progress = progress.published(
-            newest=scan.channel.newest,
-            edits=scan.channel.edits,
-            replies=_ts_of(scan.channel.replies),
+            if watch is not None:
+                self._watches.put(self._watch_key(tick, thread), watch_after(watch, batch))
+        state = self._channels.get(tick.key) or ChannelState()
+        moved = channel_after(
+            state,
+            scan.channel,
+            born=(post.thread for post in scan.new_watches),
+            gone=scan.gone,
+            left=scan.left,
         )
-        self._channels.put(
-            tick.key,
-            state.model_copy(
-                update={"progress": progress, "roots": tuple(sorted(roots, key=micros))}
-            ),
-        )
+        self._channels.put(tick.key, moved)
 
     async def _done(self, tick: Tick, read: TickRead | None, delivery: Delivery) -> None:
         state = self._channels.get(tick.key) or ChannelState()
@@ -233,16 +218,6 @@ def _not_read(tick: Tick, slack: Slack | None) -> str | None:
             "add it there"
         )
     return None
-
-
-def _ts_of(messages: tuple[Message, ...]) -> tuple[Ts, ...]:
-    return tuple(message.ts for message in messages)
-
-
-def _new(messages: tuple[Message, ...], watch: Watch) -> list[Message]:
-    seen = micros(watch.progress.seen)
-    fresh = (one for one in messages if micros(one.ts) > seen and one.change != "deleted")
-    return sorted(fresh, key=lambda one: micros(one.ts))
 
 
 def _started(tick: Tick, worker: str) -> TickStarted:

@@ -1,10 +1,10 @@
 """Which messages answer our posts, and which threads are worth a call: pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
-from sayso.agents.polling.state import Progress, Watch
+from sayso.agents.polling.reading import Addressing, Adjacency, Batch, Bounds, Stretch, Where
+from sayso.agents.polling.state import ChannelState, Progress, Watch
 from sayso.schemas.slack import AnswerTo, AnswerVia, Author, Earlier, Message
 from sayso.schemas.ts import Ts, micros
 
@@ -14,47 +14,6 @@ MOST_PER_THREAD: Final = 200
 _EARLIER_LENGTH: Final = 500
 _MICROS: Final = 1_000_000
 _NOBODY: Final = Author(id="system", kind="system")
-
-
-class Addressing(Protocol):
-    """How a message can name us or a post of ours."""
-
-    def mentions(self, text: str) -> bool:
-        """True when the text mentions our bot."""
-        ...
-
-    def linked(self, text: str) -> frozenset[Ts]:
-        """The messages of this channel that the text links to."""
-        ...
-
-
-@dataclass(frozen=True, kw_only=True)
-class Adjacency:
-    """The setting that lets a message answer the post right before it."""
-
-    enabled: bool
-    window: float
-    """Seconds."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Where:
-    """The channel that is read, and the tick that reads it."""
-
-    org: str
-    channel: str
-    tick: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Batch:
-    """What one channel or thread has to publish."""
-
-    replies: tuple[Message, ...] = ()
-    """Answers to our posts, withdrawn ones included; each will be settled."""
-    others: tuple[Message, ...] = ()
-    newest: Ts
-    edits: Ts
 
 
 def new_posts(window: Iterable[Message], watched: Iterable[Ts]) -> tuple[Message, ...]:
@@ -74,8 +33,13 @@ def is_worth_reading(watch: Watch, root: Message | None) -> bool:
     return latest is None or micros(latest) > micros(watch.progress.seen)
 
 
-def thread_batch(watch: Watch, replies: Sequence[Message], *, where: Where) -> Batch:
-    """What a watched thread has to publish: new, outstanding and newly edited messages."""
+def thread_batch(
+    watch: Watch, replies: Sequence[Message], *, where: Where, whole: bool = True
+) -> Batch:
+    """What a watched thread has to publish: new, outstanding and newly edited messages.
+
+    Without `whole` the replies are only the oldest of those asked for.
+    """
     progress = watch.progress
     fresh = 0
     kept: list[Message] = []
@@ -83,7 +47,7 @@ def thread_batch(watch: Watch, replies: Sequence[Message], *, where: Where) -> B
     newest, edits = progress.seen, progress.edits
     recent = watch.recent
     for message in replies:
-        if _is_new(message, progress):
+        if progress.is_new(message.ts):
             if fresh == MOST_PER_THREAD:
                 break
             fresh += 1
@@ -98,14 +62,16 @@ def thread_batch(watch: Watch, replies: Sequence[Message], *, where: Where) -> B
             others.append(message)
         recent = remembered(recent, (message,))
     post = AnswerTo(ts=watch.thread, text=watch.text, via="thread")
-    gone = _gone(progress, replies)
+    end = None if whole or not replies else replies[-1].ts
+    read = Stretch(messages=tuple(replies), bounds=Bounds(oldest=progress.cursor, latest=end))
+    gone = _gone(progress, read)
     kept.extend(_withdrawal(where, ts, post, thread=watch.thread) for ts in gone)
     return Batch(replies=tuple(kept), others=tuple(others), newest=newest, edits=edits)
 
 
 def channel_batch(
     progress: Progress,
-    window: Sequence[Message],
+    stretch: Stretch,
     *,
     where: Where,
     watches: Mapping[Ts, Watch],
@@ -118,10 +84,10 @@ def channel_batch(
     newest, edits = progress.seen, progress.edits
     ours: Message | None = None
     before: Message | None = None
-    for message in window:
+    for message in stretch.messages:
         if message.is_reply:
             continue
-        due = _is_due(message, progress)
+        due = _is_due(message, progress) and stretch.covers(message.ts)
         answer = _answer(message, before, ours, watches, addressing, adjacency)
         if due and message.author.is_person and answer is not None:
             kept.append(message.model_copy(update={"answers": answer}))
@@ -134,9 +100,44 @@ def channel_batch(
             before = message
         if _is_our_post(message):
             ours = message
-    for ts in _gone(progress, window):
+    for ts in _gone(progress, stretch):
         kept.append(_withdrawal(where, ts, AnswerTo(ts=ts, text="", via="adjacent")))
     return Batch(replies=tuple(kept), others=tuple(others), newest=newest, edits=edits)
+
+
+def together(batches: Sequence[Batch]) -> Batch:
+    """Batches of several stretches of one channel as one."""
+    return Batch(
+        replies=tuple(one for batch in batches for one in batch.replies),
+        others=tuple(one for batch in batches for one in batch.others),
+        newest=max((batch.newest for batch in batches), key=micros),
+        edits=max((batch.edits for batch in batches), key=micros),
+    )
+
+
+def watch_after(watch: Watch, batch: Batch) -> Watch:
+    """A watch once a batch of its thread is taken in."""
+    fresh = [
+        one
+        for one in (*batch.replies, *batch.others)
+        if watch.progress.is_new(one.ts) and one.change != "deleted"
+    ]
+    progress = watch.progress.published(
+        newest=batch.newest, edits=batch.edits, replies=_ts_of(batch.replies)
+    )
+    recent = remembered(watch.recent, sorted(fresh, key=lambda one: micros(one.ts)))
+    return watch.model_copy(update={"progress": progress, "recent": recent})
+
+
+def channel_after(
+    state: ChannelState, batch: Batch, *, born: Iterable[Ts], gone: Iterable[Ts], left: Ts | None
+) -> ChannelState:
+    """A channel once a batch of it is taken in; `born` and `gone` are watched threads."""
+    progress = state.progress.published(
+        newest=batch.newest, edits=batch.edits, replies=_ts_of(batch.replies), left=left
+    )
+    roots = tuple(sorted({*state.roots, *born} - {*gone}, key=micros))
+    return state.model_copy(update={"progress": progress, "roots": roots, "sweep_to": left})
 
 
 def remembered(recent: tuple[Earlier, ...], messages: Iterable[Message]) -> tuple[Earlier, ...]:
@@ -194,26 +195,26 @@ def _answering(
     return message.model_copy(update={"answers": answers})
 
 
+def _ts_of(messages: Iterable[Message]) -> tuple[Ts, ...]:
+    return tuple(message.ts for message in messages)
+
+
 def _is_our_post(message: Message) -> bool:
     return message.author.is_self and not message.is_reply and message.change != "deleted"
-
-
-def _is_new(message: Message, progress: Progress) -> bool:
-    return micros(message.ts) > micros(progress.seen)
 
 
 def _is_due(message: Message, progress: Progress) -> bool:
     """New, still to be settled, or edited since: settled ones read again are left alone."""
     return (
-        _is_new(message, progress)
+        progress.is_new(message.ts)
         or message.ts in progress.outstanding
         or (message.edited_ts is not None and micros(message.edited_ts) > micros(progress.edits))
     )
 
 
-def _gone(progress: Progress, read: Sequence[Message]) -> tuple[Ts, ...]:
-    there = {message.ts for message in read if message.change != "deleted"}
-    return tuple(ts for ts in progress.outstanding if ts not in there)
+def _gone(progress: Progress, read: Stretch) -> tuple[Ts, ...]:
+    there = {message.ts for message in read.messages if message.change != "deleted"}
+    return tuple(ts for ts in progress.outstanding if ts not in there and read.covers(ts))
 
 
 def _withdrawal(where: Where, ts: Ts, answers: AnswerTo, thread: Ts | None = None) -> Message:

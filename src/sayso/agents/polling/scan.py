@@ -3,19 +3,25 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from sayso.agents.polling.rules import (
+from sayso.agents.polling.reading import (
     Addressing,
     Adjacency,
     Batch,
+    Bounds,
+    Stretch,
     Where,
+    bounds_to_read,
+)
+from sayso.agents.polling.rules import (
     channel_batch,
     is_worth_reading,
     new_posts,
     thread_batch,
+    together,
     trigger_answer,
 )
-from sayso.agents.polling.state import BEGINNING, Progress, Watch, new_watch
-from sayso.connectors.slack.client import SlackClient
+from sayso.agents.polling.state import BEGINNING, ChannelState, Watch, new_watch
+from sayso.connectors.slack.client import SlackClient, ThreadRead
 from sayso.connectors.slack.errors import RateLimited, ThreadGone
 from sayso.connectors.slack.mrkdwn import links, mentions
 from sayso.schemas.slack import Message
@@ -41,6 +47,8 @@ class Scan:
     new_watches: tuple[Watch, ...] = ()
     gone: frozenset[Ts] = frozenset()
     """Threads whose root is no more."""
+    left: Ts | None = None
+    """Where reading the channel was cut short: older messages come with the next tick."""
     retry_after: float | None = None
     note: str | None = None
 
@@ -72,46 +80,40 @@ class _Us(Addressing):
 
 
 async def read_channel(
-    slack: Slack, where: Where, progress: Progress, watches: Mapping[Ts, Watch]
+    slack: Slack, where: Where, state: ChannelState, watches: Mapping[Ts, Watch]
 ) -> Scan:
     """Read the channel after its cursor and each changed thread after its own.
 
     One history window reaches back to the oldest watched root: it returns the `latest_reply` of
-    every root, so that a quiet thread costs no call. Raises SlackError.
+    every root, so that a quiet thread costs no call. What a rate limit leaves unread is named in
+    the scan, and everything read until then counts. Raises SlackError.
     """
     client = slack.client
     me = await client.identity()
-    window = await client.read_window(
-        where.channel, oldest=_oldest(progress, watches), tick=where.tick
-    )
-    fresh = tuple(new_watch(post.ts, post.text) for post in new_posts(window, watches))
-    watched = {**watches, **{watch.thread: watch for watch in fresh}}
-    roots = {message.ts: message for message in window if message.ts in watched}
-    threads: dict[Ts, Batch] = {}
-    gone: set[Ts] = set()
-    limited: RateLimited | None = None
-    for root, watch in watched.items():
-        if not is_worth_reading(watch, roots.get(root)):
-            continue
-        try:
-            replies = await _read_thread(client, where, watch, gone)
-        except RateLimited as error:
-            # What is read so far is published; the other threads keep their cursors.
-            limited = error
-            break
-        threads[root] = thread_batch(watch, replies, where=where)
-    scan = Scan(
-        channel=channel_batch(
-            progress,
-            window,
+    history = await _read_history(client, where, state)
+    posts = [post for part in history.stretches for post in new_posts(part.messages, watches)]
+    fresh = {post.ts: new_watch(post.ts, post.text) for post in posts}
+    watched = {**watches, **fresh}
+    threads = await _read_threads(client, where, history, watched)
+    addressing = _Us(channel=where.channel, user_id=me.user_id)
+    batches = [
+        channel_batch(
+            state.progress,
+            part,
             where=where,
             watches=watched,
-            addressing=_Us(channel=where.channel, user_id=me.user_id),
+            addressing=addressing,
             adjacency=slack.adjacency,
-        ),
-        threads=threads,
-        new_watches=fresh,
-        gone=frozenset(gone),
+        )
+        for part in history.stretches
+    ]
+    limited = history.limited or threads.limited
+    scan = Scan(
+        channel=together(batches),
+        threads=threads.batches,
+        new_watches=tuple(fresh.values()),
+        gone=frozenset(threads.gone),
+        left=history.left,
         retry_after=limited.retry_after if limited else None,
         note=f"rate limited on {limited.method}" if limited else None,
     )
@@ -139,27 +141,88 @@ async def read_trigger(slack: Slack, where: Where, ts: Ts, watches: Mapping[Ts, 
     return await _identified(client, Scan(channel=batch))
 
 
-def _oldest(progress: Progress, watches: Mapping[Ts, Watch]) -> Ts | None:
-    edges = [progress.cursor, *(just_before(root) for root in watches)]
-    oldest = min(edges, key=micros)
-    return None if oldest == BEGINNING else oldest
+@dataclass(frozen=True, kw_only=True)
+class _History:
+    stretches: tuple[Stretch, ...]
+    left: Ts | None
+    """Messages of the channel older than this are still to be read in this round."""
+    limited: RateLimited | None
+
+    def root(self, ts: Ts) -> Message | None:
+        for part in self.stretches:
+            for message in part.messages:
+                if message.ts == ts:
+                    return message
+        return None
+
+    def covers(self, ts: Ts) -> bool:
+        return any(part.covers(ts) for part in self.stretches)
 
 
-async def _read_thread(
-    client: SlackClient, where: Where, watch: Watch, gone: set[Ts]
-) -> tuple[Message, ...]:
-    try:
-        read = await client.read_thread(
-            where.channel, watch.thread, oldest=watch.progress.cursor, tick=where.tick
-        )
-    except ThreadGone:
-        gone.add(watch.thread)
-        return ()
-    if read.root is not None and read.root.change == "deleted":
-        # A post that was withdrawn is not answered any more; what is outstanding goes with it.
-        gone.add(watch.thread)
-        return ()
-    return read.replies
+async def _read_history(client: SlackClient, where: Where, state: ChannelState) -> _History:
+    stretches: list[Stretch] = []
+    left, limited = state.sweep_to, None
+    for bounds in bounds_to_read(state.progress, state.roots, state.sweep_to):
+        oldest = None if bounds.oldest == BEGINNING else bounds.oldest
+        try:
+            read = await client.read_part(
+                where.channel, oldest=oldest, latest=bounds.latest, tick=where.tick
+            )
+        except RateLimited as error:
+            if not stretches:
+                raise
+            limited = error
+            break
+        left, limited = read.left, read.limited
+        edge = bounds.oldest if left is None else just_before(left)
+        covered = Bounds(oldest=edge, latest=bounds.latest)
+        stretches.append(Stretch(messages=read.messages, bounds=covered))
+        if limited is not None:
+            break
+    return _History(stretches=tuple(stretches), left=left, limited=limited)
+
+
+@dataclass(kw_only=True)
+class _Threads:
+    batches: dict[Ts, Batch] = field(default_factory=dict)
+    gone: set[Ts] = field(default_factory=set)
+    limited: RateLimited | None = None
+
+
+async def _read_threads(
+    client: SlackClient, where: Where, history: _History, watched: Mapping[Ts, Watch]
+) -> _Threads:
+    result = _Threads()
+    roots = {ts: history.root(ts) for ts in watched}
+    due = [
+        watch
+        for ts, watch in watched.items()
+        if (watch.progress.outstanding or history.covers(ts)) and is_worth_reading(watch, roots[ts])
+    ]
+    # What is new comes before what was refused already, so that no retry starves it.
+    for watch in sorted(due, key=lambda one: bool(one.progress.outstanding)):
+        try:
+            read = await client.read_thread(
+                where.channel, watch.thread, oldest=watch.progress.cursor, tick=where.tick
+            )
+        except ThreadGone:
+            read = ThreadRead(replies=(), root=None)
+            result.gone.add(watch.thread)
+        except RateLimited as error:
+            # The threads not reached keep their cursors.
+            result.limited = error
+            break
+        replies = read.replies
+        if read.root is not None and read.root.change == "deleted":
+            # A post that was withdrawn is not answered any more; what is outstanding goes with it.
+            result.gone.add(watch.thread)
+            replies = ()
+        whole = read.limited is None
+        result.batches[watch.thread] = thread_batch(watch, replies, where=where, whole=whole)
+        if read.limited is not None:
+            result.limited = read.limited
+            break
+    return result
 
 
 async def _identified(client: SlackClient, scan: Scan) -> Scan:

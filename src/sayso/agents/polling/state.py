@@ -24,30 +24,57 @@ class Progress(Part):
     """Replies that are published and not settled; they hold the cursor."""
     edits: Ts = BEGINNING
     """The newest edit published."""
+    gap: tuple[Ts, Ts] | None = None
+    """What a rate limit left unread: messages between the two are not published yet."""
 
-    def published(self, *, newest: Ts, edits: Ts, replies: tuple[Ts, ...]) -> "Progress":
-        """After everything up to `newest` was published, `replies` of it to be settled."""
+    def is_new(self, ts: Ts) -> bool:
+        """True for a message that was not published yet."""
+        at = micros(ts)
+        if at > micros(self.seen):
+            return True
+        return self.gap is not None and micros(self.gap[0]) < at < micros(self.gap[1])
+
+    def published(
+        self, *, newest: Ts, edits: Ts, replies: tuple[Ts, ...], left: Ts | None = None
+    ) -> "Progress":
+        """After everything up to `newest` was published, `replies` of it to be settled.
+
+        `left` is where reading was cut short: older messages are still to come.
+        """
         return self._with(
             seen=max(self.seen, newest, key=micros),
             edits=max(self.edits, edits, key=micros),
             outstanding=tuple(sorted({*self.outstanding, *replies}, key=micros)),
+            gap=self._gap(left),
         )
 
     def settled(self, ts: Ts) -> "Progress":
         """After one reply was settled."""
-        return self._with(outstanding=tuple(one for one in self.outstanding if one != ts))
+        return self._with(
+            seen=self.seen,
+            edits=self.edits,
+            outstanding=tuple(one for one in self.outstanding if one != ts),
+            gap=self.gap,
+        )
 
+    def _gap(self, left: Ts | None) -> tuple[Ts, Ts] | None:
+        if left is None:
+            return None
+        start = self.gap[0] if self.gap is not None else self.seen
+        return (start, left) if micros(start) < micros(left) else None
+
+    @staticmethod
     def _with(
-        self, *, outstanding: tuple[Ts, ...], seen: Ts | None = None, edits: Ts | None = None
+        *, seen: Ts, edits: Ts, outstanding: tuple[Ts, ...], gap: tuple[Ts, Ts] | None
     ) -> "Progress":
-        seen = seen or self.seen
         # Slack leaves out a message stamped exactly at `oldest`, so a held cursor stands before it.
-        held = just_before(outstanding[0]) if outstanding else seen
+        edges = [seen, *map(just_before, outstanding[:1]), *(gap or ())[:1]]
         return Progress(
-            cursor=min(held, seen, key=micros),
+            cursor=min(edges, key=micros),
             seen=seen,
             outstanding=outstanding,
-            edits=edits or self.edits,
+            edits=edits,
+            gap=gap,
         )
 
 
@@ -70,6 +97,8 @@ class ChannelState(Part):
     progress: Progress = Progress(cursor=BEGINNING, seen=BEGINNING)
     roots: tuple[Ts, ...] = ()
     """Threads watched, oldest first."""
+    sweep_to: Ts | None = None
+    """Where a rate limit cut the reading of the channel short; older messages come next."""
     blocked_by: Ts | None = None
     """A reply whose row this build cannot read; nothing else is settled until it can."""
     ticks: tuple[str, ...] = Field(default=(), max_length=64)

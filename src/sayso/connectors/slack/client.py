@@ -9,17 +9,17 @@ from typing import Final, Self
 from pydantic import SecretStr
 
 from sayso.connectors.slack import posts
-from sayso.connectors.slack.errors import ThreadGone
+from sayso.connectors.slack.errors import RateLimited, ThreadGone
 from sayso.connectors.slack.identity import Identity, read_identity
 from sayso.connectors.slack.normalise import normalise
-from sayso.connectors.slack.pages import Raw, read_pages
+from sayso.connectors.slack.pages import Raw, read_pages, read_some_pages
 from sayso.connectors.slack.people import People
 from sayso.connectors.slack.posts import Posted
 from sayso.connectors.slack.settings import SlackSettings
 from sayso.connectors.slack.web import WebApi
 from sayso.schemas.effect import PostMessage
 from sayso.schemas.slack import Message
-from sayso.schemas.ts import checked_ts, from_micros, micros
+from sayso.schemas.ts import Ts, checked_ts, from_micros, micros
 
 _HISTORY: Final = "conversations.history"
 _REPLIES: Final = "conversations.replies"
@@ -35,6 +35,20 @@ class ThreadRead:
     """In the order of ts, the root excluded."""
     root: Message | None
     """None where Slack left it out; `change` is `deleted` for a root that was deleted."""
+    limited: RateLimited | None = None
+    """What cut the reading short; the replies are then the oldest of those asked for."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WindowRead:
+    """A stretch of a channel as one pass saw it."""
+
+    messages: tuple[Message, ...]
+    """In the order of ts, each once."""
+    left: Ts | None = None
+    """Messages older than this are still to be read; None when all were."""
+    limited: RateLimited | None = None
+    """What cut the reading short."""
 
 
 class SlackClient:
@@ -99,19 +113,36 @@ class SlackClient:
 
         All pages are read before anything is returned, within bounds that do not move meanwhile.
         """
-        latest = int(self._clock() + _AHEAD) * 1_000_000
-        if oldest is not None:
-            latest = max(latest, micros(oldest) + _AHEAD * 1_000_000)
-        found = await read_pages(
+        part = await self.read_part(channel, oldest=oldest, latest=None, tick=tick)
+        if part.limited is not None:
+            raise part.limited
+        return part.messages
+
+    async def read_part(
+        self, channel: str, *, oldest: str | None, latest: str | None, tick: str
+    ) -> WindowRead:
+        """The same up to `latest` (exclusive); a rate limit after the first page cuts it short.
+
+        Slack serves a window that has a `latest` from its newest end, so what is left is older.
+        """
+        end = self._horizon(oldest) if latest is None else latest
+        pages = await read_some_pages(
             self._web,
             _HISTORY,
             settings=self._settings,
             channel=channel,
             oldest=oldest,
-            latest=from_micros(latest),
+            latest=end,
         )
-        messages = await self._normalised(found, channel=channel, tick=tick)
-        return _after(messages, oldest)
+        messages = _after(await self._normalised(pages.found, channel=channel, tick=tick), oldest)
+        if latest is not None:
+            messages = tuple(one for one in messages if micros(one.ts) < micros(latest))
+        if pages.limited is None or not messages:
+            return WindowRead(messages=messages, limited=pages.limited)
+        # What stands before the oldest message is not known and may matter to its meaning, so
+        # that one counts as left.
+        edge = (messages[1:] or messages)[0]
+        return WindowRead(messages=messages, left=edge.ts, limited=pages.limited)
 
     async def read_thread(
         self, channel: str, root: str, *, oldest: str | None, tick: str
@@ -121,13 +152,14 @@ class SlackClient:
         `root` must be the root's ts: for a reply's Slack serves that reply alone.
         """
         _check(root, oldest)
-        found = await read_pages(
+        pages = await read_some_pages(
             self._web, _REPLIES, settings=self._settings, channel=channel, ts=root, oldest=oldest
         )
-        messages = await self._normalised(found, channel=channel, tick=tick)
+        messages = await self._normalised(pages.found, channel=channel, tick=tick)
         return ThreadRead(
             replies=_after((one for one in messages if one.ts != root), oldest),
             root=next((one for one in messages if one.ts == root), None),
+            limited=pages.limited,
         )
 
     async def read_message(
@@ -173,6 +205,13 @@ class SlackClient:
             me=await self.identity(),
             settings=self._settings,
         )
+
+    def _horizon(self, oldest: str | None) -> str:
+        """A moment that no message has reached yet, pinned once per window."""
+        latest = int(self._clock() + _AHEAD) * 1_000_000
+        if oldest is not None:
+            latest = max(latest, micros(oldest) + _AHEAD * 1_000_000)
+        return from_micros(latest)
 
     async def _only(self, found: list[Raw], channel: str, ts: str, tick: str) -> Message | None:
         exact = [raw for raw in found if raw.get("ts") == ts]
