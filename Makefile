@@ -38,7 +38,7 @@ crash: $(READY) ## kill a worker 20 times while it settles 200 replies; takes ab
 	SAYSO_TEST_KILLS=20 SAYSO_TEST_REPLIES=200 $(BIN)/python -m pytest -s tests/kafka/test_crash.py $(ARGS)
 
 bench: $(READY) ## measure; never part of a test
-	$(PYTHON) bench/run.py $(ARGS)
+	$(BIN)/python bench/run.py $(ARGS)
 
 lock: $(READY) ## resolve the dependencies again
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header pyproject.toml -o requirements/run.lock

@@ -109,7 +109,7 @@ def test_a_refused_reply_is_tried_again_and_holds_only_its_thread(deploy: Deploy
     assert len(run.model.journal) == asked + 1
     # The thread was read from one microsecond before the reply that held it.
     oldest = [args.get("oldest") for name, args in run.slack.requests if name.endswith("replies")]
-    assert micros(str(oldest[0])) == micros(refused) - 1
+    assert micros(refused) - 1 in [micros(str(edge)) for edge in oldest if edge]
 
 
 def test_edits_and_deletions(deploy: Deploy) -> None:

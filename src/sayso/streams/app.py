@@ -1,6 +1,7 @@
 """The Faust app, set up so that nothing is lost and nothing is exposed."""
 
 import logging
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 from uuid import uuid4
@@ -8,7 +9,7 @@ from uuid import uuid4
 import faust
 from pydantic import BaseModel, SecretStr
 
-from sayso.schemas.topics import BY_NAME, TOPICS
+from sayso.schemas.topics import TOPICS, TopicSpec
 from sayso.streams.client_config import faust_settings
 from sayso.streams.delivery import Outputs
 from sayso.streams.guard import Guard, Handler
@@ -72,7 +73,14 @@ def _instance_id(data_dir: Path) -> str:
 class Pipeline:
     """What agents are registered on: an app, its topics and its error policy."""
 
-    def __init__(self, *, app: faust.App, kafka: KafkaSettings, worker: WorkerSettings) -> None:
+    def __init__(
+        self,
+        *,
+        app: faust.App,
+        kafka: KafkaSettings,
+        worker: WorkerSettings,
+        specs: Sequence[TopicSpec] = TOPICS,
+    ) -> None:
         self.app = app
         self._worker = worker
         self._topics = {
@@ -83,7 +91,7 @@ class Pipeline:
                 key_serializer="raw",
                 value_serializer="raw",
             )
-            for spec in TOPICS
+            for spec in specs
         }
         self.outputs = Outputs(self._topics)
 
@@ -93,7 +101,7 @@ class Pipeline:
         Partitions run beside each other, each in order. Faust's own `concurrency` would lose
         records in flight when a worker dies.
         """
-        if topic not in BY_NAME:
+        if topic not in self._topics:
             raise KeyError(f"there is no topic {topic}")
         guard = Guard(
             app=self.app,
