@@ -202,8 +202,8 @@ One job on both engines: read a JSON record of about 200 bytes, validate it with
 key up in a RocksDB table with a changelog, drop it when it was there (a tenth are copies), else
 remember it and write an output and a status record. At least once, offsets committed every second,
 four partitions, one worker process, the same broker, rounds in turn. The rate is taken between
-the first output and the last, by the broker's timestamps, so start-up does not count. Every round reads
-the outputs back and fails when one is missing.
+the first output and the last, by the broker's timestamps, so start-up does not count. Every round
+reads the outputs back and fails when one is missing.
 
 What differs: Sayso waits until the broker has everything that a record sent before it goes on, and
 its outputs carry CloudEvents headers; Quix Streams waits once per commit and writes none. Sayso's
