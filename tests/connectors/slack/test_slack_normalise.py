@@ -62,6 +62,7 @@ def test_housekeeping_is_nobody(subtype: str) -> None:
     [
         ({"user": "U0LEAD", "bot_id": "B0X", "app_id": "A0X"}, "U0LEAD", "app"),
         ({"user": "U0LEAD", "app_id": "A0X"}, "U0LEAD", "app"),
+        ({"user": "U0LEAD", "bot_id": "B0X", "bot_profile": {"id": "B0X"}}, "U0LEAD", "app"),
         ({"bot_id": "B0X"}, "bot:B0X", "bot"),
         ({"bot_id": "B0X", "subtype": "bot_message"}, "bot:B0X", "bot"),
         ({"subtype": "bot_message"}, "system", "bot"),
@@ -79,6 +80,11 @@ def test_who_is_no_person(raw: dict[str, Any], identity: str, kind: str) -> None
         False,
         False,
     )
+
+
+def test_a_bot_id_alone_leaves_open_who_wrote() -> None:
+    author = normal(user="U0LEAD", bot_id="B0X").author
+    assert (author.id, author.kind, author.is_person) == ("U0LEAD", "unknown", True)
 
 
 def test_ids_that_we_do_not_have_match_nothing() -> None:

@@ -226,17 +226,31 @@ async def _read_threads(
 
 
 async def _identified(client: SlackClient, scan: Scan) -> Scan:
-    """With the authors of replies looked up; who else writes does not matter to a decision."""
+    """With the authors of replies looked up; who else writes does not matter to a decision.
+
+    Only its profile may tell that an author is a bot: what it wrote is then no reply, and nothing
+    will settle it.
+    """
     known = {one.ts: one for one in await client.identify(scan.replies)}
 
     def named(batch: Batch) -> Batch:
-        return replace(batch, replies=tuple(known[one.ts] for one in batch.replies))
+        found = [known[one.ts] for one in batch.replies]
+        machines = [one for one in found if one.change != "deleted" and not one.author.is_person]
+        return replace(
+            batch,
+            replies=tuple(one for one in found if one not in machines),
+            others=(*batch.others, *(_unanswering(one) for one in machines)),
+        )
 
     return replace(
         scan,
         channel=named(scan.channel),
         threads={root: named(batch) for root, batch in scan.threads.items()},
     )
+
+
+def _unanswering(message: Message) -> Message:
+    return message.model_copy(update={"answers": None})
 
 
 def _ordered(messages: Iterable[Message]) -> tuple[Message, ...]:

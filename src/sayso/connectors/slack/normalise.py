@@ -53,19 +53,22 @@ def _author(raw: Mapping[str, object], me: Identity) -> Author:
     identity = user or (f"bot:{bot or app}" if bot or app else "system")
     if me.wrote(raw):
         return Author(id=identity, kind="app", is_self=True)
+    # A bare bot id is also on what a person's token posts, so it leaves the author to be asked for.
+    is_app = app is not None or isinstance(raw.get("bot_profile"), Mapping)
+    machine = is_app or (user is None and bot is not None)
     return Author(
-        id=identity, kind=_kind(user, bot or app, subtype), name=_clipped(raw, "username", 200)
+        id=identity, kind=_kind(user, machine, subtype), name=_clipped(raw, "username", 200)
     )
 
 
-def _kind(user: str | None, machine: str | None, subtype: str | None) -> AuthorKind:
+def _kind(user: str | None, machine: bool, subtype: str | None) -> AuthorKind:
     if user == _SLACK_ITSELF:
         return "system"
     if subtype == "bot_message":
         return "bot"
     if subtype not in PERSONAL_SUBTYPES:
         return "system"
-    if machine is not None:
+    if machine:
         # with a user it may be a person's token, but nobody typed it
         return "app" if user else "bot"
     return "unknown" if user else "system"
