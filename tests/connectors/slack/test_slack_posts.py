@@ -58,6 +58,27 @@ async def test_a_post_whose_answer_was_lost_is_found(
     assert (found.ts, found.thread_ts) == (post.ts, action.thread_ts)
 
 
+@pytest.mark.parametrize("threaded", [True, False])
+async def test_where_no_metadata_is_kept_a_post_is_found_by_its_text(
+    sandbox: SlackSandbox, client: SlackClient, *, threaded: bool
+) -> None:
+    workspace, us = sandbox.workspace, sandbox.workspace.bot.id
+    root = workspace.say(CHANNEL, us, "settled") if threaded else None
+    action = confirmation(root)
+    workspace.say(CHANNEL, "U0FOUNDER", "settled", thread_ts=root)
+    workspace.say(CHANNEL, us, "something else", thread_ts=root)
+    assert await client.find_post(action, effect_id="e1", since=root) is None
+    ts = workspace.say(CHANNEL, us, "settled", thread_ts=root)
+    found = await client.find_post(action, effect_id="e1", since=root)
+    assert found is not None
+    assert (found.ts, found.thread_ts) == (ts, root)
+    assert await client.find_post(action, effect_id="e1", since=ts) is None
+    # Where it is kept, as Slack does, the same words are no proof.
+    kept = {"event_type": "sayso_effect", "event_payload": {"effect_id": "e0"}}
+    workspace.say(CHANNEL, us, "settled", thread_ts=root, metadata=kept)
+    assert await client.find_post(action, effect_id="e1", since=root) is None
+
+
 @pytest.mark.parametrize("kind", ["drop_before", "error_before"])
 async def test_a_post_that_never_happened_is_not_found(
     sandbox: SlackSandbox, client: SlackClient, kind: str

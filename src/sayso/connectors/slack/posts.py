@@ -67,7 +67,8 @@ async def find_post(
     """The post of that effect, if it happened after `since` (a ts of Slack's, exclusive).
 
     Metadata can be forged by any app of the workspace, so the author must be us as well. A reply
-    whose thread is gone is looked for in the channel too. Raises SlackError.
+    whose thread is gone is looked for in the channel too. On a server that keeps no metadata our
+    post is known by its text. Raises SlackError.
     """
     found: list[Raw] | None = None
     window = {"channel": action.channel, "oldest": since, "include_all_metadata": "true"}
@@ -78,8 +79,11 @@ async def find_post(
             )
     if found is None:
         found = await read_pages(web, "conversations.history", settings=settings, **window)
-    ours = [raw for raw in found if me.wrote(raw) and _effect_of(raw) == effect_id]
-    return min(map(_stood, ours), key=lambda posted: micros(posted.ts), default=None)
+    ours = [raw for raw in found if me.wrote(raw)]
+    named = [raw for raw in ours if _effect_of(raw) == effect_id]
+    if not named and not any(isinstance(raw.get("metadata"), Mapping) for raw in ours):
+        named = [raw for raw in ours if _is_after(raw, since) and _says(raw, action)]
+    return min(map(_stood, named), key=lambda posted: micros(posted.ts), default=None)
 
 
 async def _require_thread(web: WebApi, channel: str, thread_ts: str) -> None:
@@ -114,6 +118,16 @@ def _checked(ts: object, thread_ts: object) -> Posted:
     except ValueError as error:
         raise PostAmbiguous(_POST, f"the answer names no message: {error}") from None
     return Posted(ts=own, thread_ts=root)
+
+
+def _is_after(raw: Raw, since: str | None) -> bool:
+    """Checked anew: a server that keeps no metadata may pass over `oldest` as well."""
+    return since is None or micros(_stood(raw).ts) > micros(since)
+
+
+def _says(raw: Raw, action: PostMessage) -> bool:
+    is_the_root = raw.get("ts") == action.thread_ts
+    return raw.get("text") == action.text and not is_the_root
 
 
 def _effect_of(raw: Raw) -> object:
