@@ -113,6 +113,16 @@ class Settings(BaseSettings):
             raise WrongSettings(f"orgs.{name} is not in the settings, which declare: {known}")
         return name, self.orgs[name]
 
+    def suggestions_channel(self, org: str) -> str:
+        """The suggestions channel of an org. Raises WrongSettings when none is named."""
+        channel = self.orgs[org].suggestions_channel
+        if channel is None:
+            raise WrongSettings(
+                f"orgs.{org}.orchestrator.autoGoalChannelID.suggestions is not set: "
+                "name the suggestions channel's id there"
+            )
+        return channel
+
     def slack_token(self, org: str) -> SecretStr:
         """The bot token of an org. Raises WrongSettings when there is none."""
         section = self.orgs[org]

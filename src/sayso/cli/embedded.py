@@ -32,6 +32,19 @@ def with_broker(settings: "Settings", *, embedded: bool) -> Iterator["Settings"]
 
 
 @contextmanager
+def with_worker(
+    settings: "Settings", *, embedded: bool
+) -> Iterator[tuple["Settings", "subprocess.Popen[bytes] | None"]]:
+    """With `embedded` a broker and a worker of our own; else the settings and no process."""
+    with with_broker(settings, embedded=embedded) as running:
+        if not embedded:
+            yield running, None
+            return
+        with worker_process(running, schedule=False) as worker:
+            yield running, worker
+
+
+@contextmanager
 def worker_process(settings: "Settings", *, schedule: bool) -> Iterator[subprocess.Popen[bytes]]:
     """A worker of its own process on these settings, stopped at the end.
 

@@ -10,20 +10,18 @@ import typer
 from sayso.cli.ticks import TAKEN_UP_WITHIN
 from sayso.schemas.effect import Effect, EffectResult, PostMessage
 from sayso.schemas.ids import effect_id
-from sayso.settings import OrgSettings, Settings, WrongSettings
+from sayso.settings import Settings
 from sayso.streams.asking import Asking
 
 _LONGEST_TEXT = 4_000
+_NO_WORKER = (
+    "no worker is running, so nothing is posted yet: the next one to start posts it; "
+    "start one with `sayso worker`"
+)
 
 
-def effect_for(org: str, section: OrgSettings, text: str) -> Effect:
-    """The effect that posts a text to the suggestions channel. Raises WrongSettings."""
-    channel = section.suggestions_channel
-    if channel is None:
-        raise WrongSettings(
-            f"orgs.{org}.orchestrator.autoGoalChannelID.suggestions is not set: "
-            "name the suggestions channel's id there"
-        )
+def effect_for(org: str, channel: str, text: str) -> Effect:
+    """The effect that posts a text to a channel. Raises a usage error."""
     escaped = escape(text.strip(), quote=False)
     if not escaped or len(escaped) > _LONGEST_TEXT:
         raise typer.BadParameter(
@@ -53,11 +51,8 @@ def run_effect(
         model=EffectResult,
         password=settings.kafka_password(),
     ) as asking:
-        if worker is None and asking.workers() == 0:
-            typer.echo("no worker is running: start one with `sayso worker`", err=True)
-            return False
         asking.publish("effects", effect)
-        started = time.monotonic()
+        started, patient = time.monotonic(), True
         for result in asking.results():
             if result is not None and result.id == effect.id:
                 if as_json:
@@ -69,7 +64,13 @@ def run_effect(
                 if result.state == "failed":
                     typer.echo(f"not posted: {result.refusal}", err=True)
                     return False
-            if time.monotonic() - started > timeout + TAKEN_UP_WITHIN:
+            waited = time.monotonic() - started
+            if worker is None and patient and waited > TAKEN_UP_WITHIN:
+                patient = False
+                if asking.workers() == 0:
+                    typer.echo(_NO_WORKER, err=True)
+                    return False
+            if waited > timeout + TAKEN_UP_WITHIN:
                 typer.echo(
                     f"no outcome within {timeout:g} s; it is still to be done: "
                     f"see `sayso topics read effect-results --key {effect.key}`",

@@ -41,18 +41,14 @@ def tick(
 
     Example: sayso suggestions tick --json
     """
-    from sayso.cli.embedded import with_broker, worker_process
+    from sayso.cli.embedded import with_worker
     from sayso.cli.ticks import run_tick, tick_for
 
     settings = _settings()
-    name, section = settings.org(org)
-    asked = tick_for(name, section, trigger=trigger)
-    with with_broker(settings, embedded=embedded) as running:
-        if not embedded:
-            done = run_tick(running, asked, as_json=as_json, timeout=timeout)
-        else:
-            with worker_process(running, schedule=False) as worker:
-                done = run_tick(running, asked, as_json=as_json, timeout=timeout, worker=worker)
+    name, _ = settings.org(org)
+    asked = tick_for(name, settings.suggestions_channel(name), trigger=trigger)
+    with with_worker(settings, embedded=embedded) as (running, worker):
+        done = run_tick(running, asked, as_json=as_json, timeout=timeout, worker=worker)
     if not done:
         raise typer.Exit(1)
 
@@ -70,18 +66,14 @@ def post(
 
     Example: sayso suggestions post "Shall we raise the target margin to 40 %?"
     """
-    from sayso.cli.embedded import with_broker, worker_process
+    from sayso.cli.embedded import with_worker
     from sayso.cli.posting import effect_for, run_effect
 
     settings = _settings()
-    name, section = settings.org(org)
-    effect = effect_for(name, section, text)
-    with with_broker(settings, embedded=embedded) as running:
-        if not embedded:
-            done = run_effect(running, effect, as_json=as_json, timeout=timeout)
-        else:
-            with worker_process(running, schedule=False) as worker:
-                done = run_effect(running, effect, as_json=as_json, timeout=timeout, worker=worker)
+    name, _ = settings.org(org)
+    effect = effect_for(name, settings.suggestions_channel(name), text)
+    with with_worker(settings, embedded=embedded) as (running, worker):
+        done = run_effect(running, effect, as_json=as_json, timeout=timeout, worker=worker)
     if not done:
         raise typer.Exit(1)
 

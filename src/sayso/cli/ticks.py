@@ -18,23 +18,20 @@ from sayso.schemas.tick import (
     TickStarted,
 )
 from sayso.schemas.ts import checked_ts
-from sayso.settings import OrgSettings, Settings, WrongSettings
+from sayso.settings import Settings
 from sayso.streams.asking import Asking
 
-TAKEN_UP_WITHIN: Final = 10.0
-"""Seconds after which a tick that no worker took up is given up."""
+TAKEN_UP_WITHIN: Final = 8.0
+"""Seconds within which a worker takes up a tick, or is at least there."""
 _WORKER_START: Final = 60.0
 """Seconds a worker of our own may take to start and recover its tables."""
 
+_FINISH: Final = 30.0
+_LOOK_AGAIN: Final = 0.3
 
-def tick_for(org: str, section: OrgSettings, *, trigger: str | None) -> Tick:
-    """The tick that a command asks for. Raises WrongSettings, or a usage error."""
-    channel = section.suggestions_channel
-    if channel is None:
-        raise WrongSettings(
-            f"orgs.{org}.orchestrator.autoGoalChannelID.suggestions is not set: "
-            "name the suggestions channel's id there"
-        )
+
+def tick_for(org: str, channel: str, *, trigger: str | None) -> Tick:
+    """The tick of a channel that a command asks for. Raises a usage error."""
     trigger_ts = None
     if trigger is not None:
         named, _, trigger_ts = trigger.partition(":")
@@ -73,9 +70,6 @@ def run_tick(
         model=TickResult,
         password=settings.kafka_password(),
     ) as asking:
-        if worker is None and asking.workers() == 0:
-            typer.echo(_NO_WORKER, err=True)
-            return False
         asking.publish("ticks", tick)
         started = time.monotonic()
         for result in asking.results():
@@ -83,6 +77,8 @@ def run_tick(
             if result is not None and result.root.tick == tick.id:
                 printer.take(result)
                 if printer.is_done:
+                    if worker is not None:
+                        _let_finish(asking)
                     return printer.is_good
             elif worker is not None and worker.poll() is not None:
                 log = settings.data_dir / "worker.log"
@@ -91,12 +87,25 @@ def run_tick(
                 )
                 return False
             elif not printer.taken_up and waited > patience:
-                typer.echo(_NO_WORKER, err=True)
-                return False
+                # A worker that is in the group is busy with another record, and gets to it.
+                if worker is not None or asking.workers() == 0:
+                    typer.echo(_NO_WORKER, err=True)
+                    return False
+                patience = timeout
             elif waited > timeout + (patience if worker else 0):
                 typer.echo(printer.missing(timeout), err=True)
                 return False
     return False
+
+
+def _let_finish(asking: Asking[TickResult]) -> None:
+    """Give a worker of our own the time to confirm in the threads; the rest is done by the next."""
+    deadline = time.monotonic() + _FINISH
+    while True:
+        # An outcome comes a moment before the effect that follows from it.
+        time.sleep(_LOOK_AGAIN)
+        if not asking.undone("effects") or time.monotonic() > deadline:
+            return
 
 
 _NO_WORKER: Final = (

@@ -5,7 +5,14 @@ from types import TracebackType
 from typing import Any, Final, Generic, Self, TypeVar
 
 import stamina
-from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka import (
+    Consumer,
+    ConsumerGroupTopicPartitions,
+    KafkaError,
+    KafkaException,
+    Producer,
+    TopicPartition,
+)
 from confluent_kafka.admin import AdminClient
 from pydantic import BaseModel, SecretStr
 
@@ -115,6 +122,29 @@ class Asking(Generic[M]):
             if error.args and error.args[0].code() == KafkaError.GROUP_ID_NOT_FOUND:
                 return 0
             raise _unreachable(self._kafka, error) from error
+
+    def undone(self, topic: str) -> int:
+        """How many records of a topic the workers have not committed yet."""
+        name = self._kafka.prefix + topic
+        try:
+            parts = [
+                TopicPartition(name, number)
+                for number in self._consumer.list_topics(name, timeout=_TIMEOUT)
+                .topics[name]
+                .partitions
+            ]
+            asked = ConsumerGroupTopicPartitions(app_id(self._kafka), parts)
+            admin = AdminClient(self._connection)
+            (committed,) = admin.list_consumer_group_offsets([asked]).values()
+            done = {
+                part.partition: max(part.offset, 0) for part in committed.result().topic_partitions
+            }
+            ends = [
+                self._consumer.get_watermark_offsets(part, timeout=_TIMEOUT)[1] for part in parts
+            ]
+        except KafkaException as error:
+            raise _unreachable(self._kafka, error) from error
+        return sum(end - done.get(part.partition, 0) for part, end in zip(parts, ends, strict=True))
 
     def _end(self, partition: int) -> int:
         at = TopicPartition(self._results, partition)
