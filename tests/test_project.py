@@ -170,7 +170,8 @@ def test_the_feedback_page_tells_the_same_defaults() -> None:
 def test_every_variable_that_is_named_means_something() -> None:
     known = {f"SAYSO_{name.upper().replace('.', '__')}" for name in SETTINGS} | OTHER_VARIABLES
     known |= {f"SAYSO_ORGS__ACME__{name.upper().replace('.', '__')}" for name in ORG_SETTINGS}
-    known |= {"SAYSO_ORGS", "SAYSO_TEST_BOOTSTRAP", "SAYSO_TEST_KILLS", "SAYSO_TEST_REPLIES"}
+    tests = ("BOOTSTRAP", "KILLS", "REPLIES", "SLACK_CHANNEL")
+    known |= {"SAYSO_ORGS", *(f"SAYSO_TEST_{name}" for name in tests)}
     for file in (*PAGES, EXAMPLE, ROOT / "Dockerfile", ROOT / "docker-compose.yml"):
         named = set(re.findall(r"SAYSO_[A-Z][A-Z_]*", file.read_text()))
         assert named <= known, file.name
