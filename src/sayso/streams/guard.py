@@ -14,6 +14,7 @@ from typing import Any, Final, Generic, NoReturn, TypeVar
 
 import faust
 import structlog
+from aiokafka.errors import KafkaError
 from pydantic import BaseModel
 
 from sayso import __version__
@@ -91,17 +92,17 @@ class Guard(Generic[M]):
             except Poison as error:
                 await self._bury(event, delivery, "poison", error, attempt)
                 return
-            except Transient as error:
-                if attempt == self._settings.transient_tries:
+            except Exception as error:  # noqa: BLE001 - the policy for what nobody foresaw
+                if attempt == self._settings.transient_tries or not _passes(error):
                     await self._die_or_bury(event, delivery, error, attempt)
                     return
-                pause = min(error.retry_after or wait, self._settings.transient_wait)
-                log.warning("transient", reason=str(error), attempt=attempt, pause=pause)
+                # The handler runs again from its start and sends again what it had sent.
+                delivery.pending.clear()
+                asked = getattr(error, "retry_after", None) or wait
+                pause = min(asked, self._settings.transient_wait)
+                log.warning("passing error", attempt=attempt, pause=pause, **described(error))
                 await asyncio.sleep(pause)
                 wait *= 2
-            except Exception as error:  # noqa: BLE001 - the policy for what nobody foresaw
-                await self._die_or_bury(event, delivery, error, attempt)
-                return
             else:
                 self._limit.passed()
                 return
@@ -154,6 +155,11 @@ class Guard(Generic[M]):
         # processes it again. Leaving through Faust would acknowledge it.
         await self._app.consumer.commit()
         os._exit(EXIT_UNKNOWN_ERROR)
+
+
+def _passes(error: Exception) -> bool:
+    """True for an error that time heals: one that says so, or the broker's passing ones."""
+    return isinstance(error, Transient) or (isinstance(error, KafkaError) and error.retriable)
 
 
 def _base64(value: bytes | None) -> str | None:
