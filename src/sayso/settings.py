@@ -173,8 +173,11 @@ def load_settings(**overrides: Any) -> Settings:
     except ValidationError as error:
         lines = [_explain(dict(item)) for item in error.errors(include_url=False)]
         raise WrongSettings("\n".join(lines)) from error
-    except (SettingsError, ValueError) as error:
-        raise WrongSettings(f"the settings cannot be read: {error}") from error
+    except (SettingsError, ValueError, OSError) as error:
+        where = named or DEFAULT_FILE
+        raise WrongSettings(
+            f"{where} or the environment cannot be read: {error}; correct it there"
+        ) from error
 
 
 def _explain(item: dict[str, Any]) -> str:
