@@ -14,12 +14,13 @@ def deploy(
 ) -> Iterator[Callable[..., Deployment]]:
     """Make a deployment; more settings as TOML."""
     with ExitStack() as stack:
-        yield lambda toml="": stack.enter_context(
+        yield lambda toml="", **options: stack.enter_context(
             Deployment(
                 bootstrap=kafka_bootstrap,
                 prefix=prefix,
                 folder=tmp_path,
                 monkeypatch=monkeypatch,
                 toml=toml,
+                **options,
             )
         )

@@ -39,7 +39,14 @@ class Deployment:
     """Start it, say things in Slack, tick, and look at the topics."""
 
     def __init__(
-        self, *, bootstrap: str, prefix: str, folder: Path, monkeypatch: Any, toml: str = ""
+        self,
+        *,
+        bootstrap: str,
+        prefix: str,
+        folder: Path,
+        monkeypatch: Any,
+        toml: str = "",
+        conversations: str = f'"{CHANNEL}"',
     ) -> None:
         self.slack = SlackSandbox()
         self.model = ModelSandbox()
@@ -48,6 +55,7 @@ class Deployment:
         self._prefix = prefix
         self._monkeypatch = monkeypatch
         self._toml = toml
+        self._conversations = conversations
         self._ticks = 0
         self.workers: list[subprocess.Popen[bytes]] = []
         self.settings: Settings
@@ -77,7 +85,7 @@ settle = 0.5
 [orgs.{ORG}.orchestrator.autoGoalChannelID]
 suggestions = "{CHANNEL}"
 [orgs.{ORG}.scan]
-conversations = ["{CHANNEL}"]
+conversations = [{self._conversations}]
 [orgs.{ORG}.fields]
 target_margin = "number"
 positioning = "text"

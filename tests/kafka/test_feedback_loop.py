@@ -217,3 +217,26 @@ def test_a_post_whose_answer_is_lost_stands_once(deploy: Deploy) -> None:
 
     assert run.confirmations() == {key: 1}
     assert run.effects()[key].reconciled
+
+
+def test_a_channel_that_the_org_does_not_scan_is_not_read(deploy: Deploy) -> None:
+    run = deploy(conversations="")
+    run.reply(run.post(), "set target_margin to 0.4")
+    run.start_worker()
+
+    read, outcomes = run.tick()
+
+    assert isinstance(read, TickRead)
+    assert "scan.conversations" in str(read.note)
+    assert outcomes == {}
+    assert run.slack.calls.total() == 0
+
+
+def test_scheduled_ticks_settle_replies_without_anybody_asking(deploy: Deploy) -> None:
+    run = deploy("[worker]\ntick_interval = 1")
+    ts = run.reply(run.post(), "set target_margin to 0.4")
+    run.start_worker(schedule=True)
+
+    run.until(lambda: ts in run.rows() and run.rows()[ts].status == "processed")
+
+    assert run.rows()[ts].attempt_count == 1
