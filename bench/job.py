@@ -5,7 +5,9 @@ changelog, and drop it when it was there. Else remember it and write one output 
 record. At least once, offsets committed every second, one worker process, the same broker.
 """
 
+import os
 import random
+import threading
 from collections.abc import Iterator
 
 from pydantic import BaseModel, ConfigDict
@@ -50,3 +52,17 @@ def orders(count: int, *, seed: int = 1) -> Iterator[Order]:
 def expected(count: int) -> set[str]:
     """Ids that have to come out, each at least once."""
     return {order.id for order in orders(count)}
+
+
+def end_with_starter() -> None:
+    """End this process when the one that started it is gone, however that went.
+
+    Standard input is a pipe from it, which closes with its other end.
+    """
+
+    def watch() -> None:
+        while os.read(0, 1_024):
+            continue
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

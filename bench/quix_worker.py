@@ -6,7 +6,7 @@ import sys
 from quixstreams import Application, State
 from quixstreams.models import TopicConfig
 
-from job import COMMIT_SECONDS, INPUT, OUTPUT, PARTITIONS, STATUS, Order
+from job import COMMIT_SECONDS, INPUT, OUTPUT, PARTITIONS, STATUS, Order, end_with_starter
 
 
 def main(bootstrap: str, prefix: str, folder: str) -> None:
@@ -46,4 +46,5 @@ def main(bootstrap: str, prefix: str, folder: str) -> None:
 
 
 if __name__ == "__main__":
+    end_with_starter()
     main(*sys.argv[1:4])

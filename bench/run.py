@@ -6,63 +6,71 @@ Nothing here is a test: figures are printed, never asserted.
 import argparse
 import asyncio
 import json
-import os
-import platform
-import statistics
-import subprocess
+import signal
 import sys
 import tempfile
-from dataclasses import asdict
-from datetime import UTC, datetime
-from importlib.metadata import version
+from collections.abc import Callable
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import Progress
-from rich.table import Table
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from calls import count_calls
-from engine import Round, engines, run_round, spread
+from engine import BenchFailed, Round, engines, run_round
+from pipeline import run_pipeline
+from quix_env import ROOT, quix_python
+from report import Figures, machine, print_figures, write_document
 from sayso.streams.broker.server import start_broker
+from sayso.streams.errors import BrokerFailed
 
-ROOT = Path(__file__).parent.parent
-QUIX_VENV = ROOT / ".venv-bench"
-LOCK = ROOT / "requirements" / "bench.lock"
+PARTS = ("engine", "calls", "pipeline")
 RESULTS = ROOT / "bench" / "results" / "latest.json"
 DOCUMENT = ROOT / "docs" / "performance.md"
 THREADS, CHANGED = 1_000, 3
+_INTERRUPTED = 130
 
 out = Console()
 notes = Console(stderr=True)
 
 
-def quix_python() -> str:
-    """The interpreter of an environment with Quix Streams, whose dependencies are not ours."""
-    ready = QUIX_VENV / ".ready"
-    python = QUIX_VENV / "bin" / "python"
-    if not ready.exists() or ready.stat().st_mtime < LOCK.stat().st_mtime:
-        notes.print("installing Quix Streams into .venv-bench …")
-        subprocess.run([sys.executable, "-m", "venv", str(QUIX_VENV)], check=True)
-        subprocess.run(
-            [
-                str(python),
-                "-m",
-                "pip",
-                "install",
-                "-q",
-                "--disable-pip-version-check",
-                "--require-hashes",
-                "-r",
-                str(LOCK),
-            ],
-            check=True,
-        )
-        ready.touch()
-    return str(python)
+class Steps:
+    """A bar of equal steps, each with a share of its own."""
+
+    def __init__(self, progress: Progress, count: int) -> None:
+        self._progress = progress
+        self._bar = progress.add_task("starting", total=count)
+        self._before = -1
+
+    def step(self, name: str) -> Callable[[float], None]:
+        """Begin a step; call what is returned with the share of it that is done."""
+        self._before += 1
+        begun = self._before
+        self._progress.update(self._bar, description=name, completed=begun)
+        return lambda share: self._progress.update(self._bar, completed=begun + min(share, 1.0))
 
 
 def main() -> int:
-    """Run the benches that were asked for."""
+    """Measure what was asked for."""
+    args = _arguments()
+    known = machine()
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        console=notes,
+        transient=True,
+    ) as progress:
+        figures = _measured(args, progress, known)
+    print_figures(figures, out)
+    for file in filter(None, (RESULTS, args.json)):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(figures.as_json(), indent=2) + "\n", encoding="utf-8")
+    if args.write_docs:
+        write_document(figures, DOCUMENT)
+    return 0
+
+
+def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="make bench",
         description=__doc__,
@@ -70,166 +78,88 @@ def main() -> int:
     )
     parser.add_argument("--rounds", type=int, default=3, help="rounds of each engine (3)")
     parser.add_argument("--records", type=int, default=20_000, help="records a round (20000)")
-    parser.add_argument("--quick", action="store_true", help="one short round of each")
-    parser.add_argument("--json", type=Path, help="also write the figures to this file")
+    parser.add_argument("--burst", type=int, default=200, help="replies at once (200)")
+    parser.add_argument("--rate", type=float, default=5.0, help="replies a second (5)")
+    parser.add_argument("--quick", action="store_true", help="a short run; figures are rough")
+    parser.add_argument("--only", choices=PARTS, help="measure one part")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures here")
     parser.add_argument("--write-docs", action="store_true", help="write docs/performance.md")
     args = parser.parse_args()
-    if args.rounds < 1 or args.records < 100:
-        parser.error("--rounds is at least 1 and --records at least 100")
-    rounds, records = (1, 3_000) if args.quick else (args.rounds, args.records)
-
-    calls = asyncio.run(count_calls(threads=THREADS, changed=CHANGED))
-    measured = _rounds(rounds, records)
-    figures = _figures(measured, calls, records)
-    _print(measured, calls, records)
-    for file in filter(None, (RESULTS, args.json)):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
-    if args.write_docs:
-        _write_document(measured, calls, figures)
-    return 0
+    if args.rounds < 1 or args.records < 1_000 or args.burst < 1 or not 0.1 <= args.rate <= 1_000:
+        parser.error(
+            "--rounds and --burst are at least 1, --records at least 1000, --rate 0.1 to 1000"
+        )
+    if args.write_docs and (args.only or args.quick):
+        parser.error("--write-docs needs every figure, and none of a short run")
+    args.seconds = 15.0
+    if args.quick:
+        args.rounds, args.records, args.burst, args.seconds = 1, 3_000, 30, 5.0
+    return args
 
 
-def _rounds(rounds: int, records: int) -> list[Round]:
-    pair = engines(quix_python())
-    measured: list[Round] = []
+def _measured(args: argparse.Namespace, progress: Progress, known: dict[str, object]) -> Figures:
+    wanted = (args.only,) if args.only else PARTS
+    rounds: list[Round] = []
+    calls = whole = None
+    count = sum(2 * args.rounds if part == "engine" else 1 for part in wanted)
+    steps = Steps(progress, count)
+    if "calls" in wanted:
+        steps.step(f"a tick over {THREADS:,} threads")
+        calls = asyncio.run(count_calls(threads=THREADS, changed=CHANGED))
+    if wanted == ("calls",):
+        return Figures(machine=known, records=args.records, calls=calls)
+    pair = engines(quix_python(progress.console.print)) if "engine" in wanted else ()
     with (
-        tempfile.TemporaryDirectory(prefix="sayso-bench-") as folder,
-        start_broker(Path(folder) / "kafka") as broker,
-        Progress(console=notes, transient=True) as progress,
+        tempfile.TemporaryDirectory(prefix="sayso-bench-") as name,
+        start_broker(Path(name) / "kafka") as broker,
     ):
-        bar = progress.add_task("rounds", total=rounds * len(pair))
-        for number in range(rounds):
+        if "pipeline" in wanted:
+            whole = run_pipeline(
+                bootstrap=broker.bootstrap,
+                folder=Path(name) / "pipeline",
+                burst=args.burst,
+                rate=args.rate,
+                seconds=args.seconds,
+                done=steps.step("whole pipeline"),
+            )
+        for number in range(args.rounds if pair else 0):
             # Who goes first alternates too.
             for engine in pair if number % 2 == 0 else reversed(pair):
-                progress.update(bar, description=f"round {number + 1}: {engine.name}")
-                measured.append(
-                    run_round(
-                        engine,
-                        bootstrap=broker.bootstrap,
-                        count=records,
-                        folder=Path(folder),
-                        advance=lambda: progress.advance(bar),
-                    )
+                measured = run_round(
+                    engine,
+                    bootstrap=broker.bootstrap,
+                    count=args.records,
+                    folder=Path(name),
+                    done=steps.step(f"round {number + 1}: {engine.name}"),
                 )
-    return measured
-
-
-def _of(measured: list[Round], engine: str, figure: str) -> list[float]:
-    return [asdict(one)[figure] for one in measured if one.engine == engine]
-
-
-def _ratio(measured: list[Round]) -> float:
-    rates = [_of(measured, name, "records_per_s") for name in ("sayso", "quix streams")]
-    return statistics.median(rates[0]) / statistics.median(rates[1])
-
-
-def _figures(measured: list[Round], calls: dict[str, int], records: int) -> dict[str, object]:
-    return {
-        "at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "machine": _machine(),
-        "engine.records": records,
-        "engine.rounds": [asdict(one) for one in measured],
-        "engine.ratio_to_quix": round(_ratio(measured), 3),
-        "slack.calls_per_tick": sum(calls.values()),
-        "slack.calls_by_method": calls,
-    }
-
-
-def _machine() -> dict[str, object]:
-    return {
-        "system": f"{platform.system()} {platform.machine()}",
-        "cores": os.cpu_count(),
-        "python": platform.python_version(),
-        "sayso": version("sayso"),
-        "faust-streaming": version("faust-streaming"),
-        "aiokafka": version("aiokafka"),
-        "quixstreams": LOCK.read_text(encoding="utf-8").split("quixstreams==")[1].split()[0],
-        "kafka": "4.4.0, one embedded node",
-    }
-
-
-def _engine_table(measured: list[Round]) -> Table:
-    table = Table("engine", "records/s", "CPU s per 1,000", "peak MB", box=None)
-    for name in ("sayso", "quix streams"):
-        table.add_row(
-            name,
-            spread(_of(measured, name, "records_per_s")),
-            f"{statistics.median(_of(measured, name, 'cpu_s_per_1000')):.3f}",
-            f"{max(_of(measured, name, 'peak_mb')):.0f}",
-        )
-    return table
-
-
-def _print(measured: list[Round], calls: dict[str, int], records: int) -> None:
-    out.print(
-        f"Engine job, {records:,} records a round, 4 partitions, one worker each, "
-        "median (least to most):"
-    )
-    out.print(_engine_table(measured))
-    out.print(f"ratio of the medians, sayso to quix streams: {_ratio(measured):.2f}")
-    named = ", ".join(f"{method} {count}" for method, count in sorted(calls.items()))
-    out.print(
-        f"\nSlack calls of one cold tick, {THREADS:,} watched threads of which {CHANGED} changed: "
-        f"{sum(calls.values())} ({named})"
+                rounds.append(measured)
+    return Figures(
+        machine=known, records=args.records, rounds=tuple(rounds), calls=calls, whole=whole
     )
 
 
-def _write_document(
-    measured: list[Round], calls: dict[str, int], figures: dict[str, object]
-) -> None:
-    rows = "\n".join(
-        f"| {name} | {spread(_of(measured, name, 'records_per_s'))} "
-        f"| {statistics.median(_of(measured, name, 'cpu_s_per_1000')):.3f} "
-        f"| {max(_of(measured, name, 'peak_mb')):.0f} |"
-        for name in ("sayso", "quix streams")
-    )
-    named = ", ".join(f"`{method}` {count}" for method, count in sorted(calls.items()))
-    total = sum(calls.values())
-    machine = "\n".join(f"- {name}: {value}" for name, value in _machine().items())
-    DOCUMENT.write_text(
-        f"""# Performance
+def _run() -> int:
+    interrupted = False
 
-Written by `make bench ARGS=--write-docs` on {figures["at"]}. Nothing here is asserted by a test.
+    def interrupt(*_: object) -> None:
+        nonlocal interrupted
+        interrupted = True
+        raise KeyboardInterrupt
 
-## Machine and versions
-
-{machine}
-
-## Engine
-
-One job on both engines: read a JSON record of about 200 bytes, validate it with pydantic, look its
-key up in a RocksDB table with a changelog, drop it when it was there (a tenth are copies), else
-remember it and write an output and a status record. At least once, offsets committed every second,
-four partitions, one worker process, the same broker, rounds in turn. The rate is taken between
-the first output and the last, by the broker's timestamps, so start-up does not count. Every round
-reads the outputs back and fails when one is missing.
-
-What differs: Sayso waits until the broker has everything that a record sent before it goes on, and
-its outputs carry CloudEvents headers; Quix Streams waits once per commit and writes none. Sayso's
-records travel through Faust and aiokafka, Quix Streams' through librdkafka.
-
-| engine | records/s, median (least to most) | CPU s per 1,000 records | peak MB |
-|---|---|---|---|
-{rows}
-
-Ratio of the medians, Sayso to Quix Streams: {_ratio(measured):.2f}.
-
-## Slack calls
-
-One tick with {THREADS:,} watched threads of which {CHANGED} changed makes {total} calls, counted by
-the server: {named}. The client is new, so finding out who it is and who wrote counts as well.
-""",
-        encoding="utf-8",
-    )
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, interrupt)
+    try:
+        return main()
+    except (KeyboardInterrupt, SystemError):
+        # Kafka's client answers an interrupt in the middle of its work with a SystemError.
+        if not interrupted:
+            raise
+        notes.print("stopped; nothing is left running")
+        return _INTERRUPTED
+    except (BenchFailed, BrokerFailed) as error:
+        notes.print(str(error), style="red", markup=False)
+        return 1
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except KeyboardInterrupt:
-        notes.print("stopped")
-        sys.exit(130)
-    except RuntimeError as error:
-        notes.print(f"[red]{error}[/red]")
-        sys.exit(1)
+    sys.exit(_run())

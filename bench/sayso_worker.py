@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import uvloop
 
-from job import INPUT, OUTPUT, PARTITIONS, STATUS, Order
+from job import INPUT, OUTPUT, PARTITIONS, STATUS, Order, end_with_starter
 from sayso.schemas.record import Part, Record
 from sayso.schemas.topics import BY_NAME, TopicSpec
 from sayso.streams.app import Pipeline, create_app
@@ -80,4 +80,5 @@ async def run(bootstrap: str, prefix: str, folder: Path) -> None:
 
 
 if __name__ == "__main__":
+    end_with_starter()
     uvloop.run(run(sys.argv[1], sys.argv[2], Path(sys.argv[3])))
