@@ -69,6 +69,7 @@ class OneReply(RuleBasedStateMachine):
         self.crashed_unasked = 0
         self.outcome: str | None = None
         self.interrupted = False
+        self.withdrawn = False
         self.tried_ticks: set[str] = set()
         self.tried_offset = -1
         self.newest_kept = 0
@@ -226,7 +227,7 @@ class OneReply(RuleBasedStateMachine):
         if self.outcome is not None:
             self._note_after(message, version)
         elif message.change == "deleted":
-            self.outcome, self.interrupted = "ignored", False
+            self.outcome, self.interrupted, self.withdrawn = "ignored", False, True
         else:
             self.newest_kept = max(self.newest_kept, version)
         if asked:
@@ -234,6 +235,8 @@ class OneReply(RuleBasedStateMachine):
             self.tried_offset = max(self.tried_offset, offset)
 
     def _note_after(self, message: Message, version: int) -> None:
+        if self.withdrawn:
+            return
         if message.change == "deleted":
             self.changed = "deleted"
         elif self.changed != "deleted":

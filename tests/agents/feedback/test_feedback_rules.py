@@ -27,6 +27,7 @@ from sayso.agents.strategy.rules import OrgStrategy, decide
 from sayso.schemas.effect import Effect
 from sayso.schemas.feedback import FeedbackRow
 from sayso.schemas.output import Output
+from sayso.schemas.record import Record
 from sayso.schemas.slack import Author, AuthorKind, Message
 from sayso.schemas.status import Status
 from sayso.schemas.strategy import Decision, StrategyRequest
@@ -61,12 +62,20 @@ def waiting(settings: FeedbackSettings = OPEN) -> FeedbackRow:
     return rules.answered(pending(settings), answer(), conclusion(), settings=settings)
 
 
-def sent(row: FeedbackRow, *, tick: str = "tick-1", settings: FeedbackSettings = OPEN) -> dict:
+def sent(
+    row: FeedbackRow, *, tick: str = "tick-1", settings: FeedbackSettings = OPEN
+) -> dict[str, Record]:
     """Outputs by topic; a topic is sent to at most once."""
     found: list[Output] = list(outputs(row, tick=tick, settings=settings))
     by_topic = {one.topic: one.record for one in found}
     assert len(by_topic) == len(found)
     return by_topic
+
+
+def outcome(row: FeedbackRow, *, tick: str = "tick-1") -> ReplySettled:
+    result = sent(row, tick=tick)["tick-results"]
+    assert isinstance(result, ReplySettled)
+    return result
 
 
 def decided(row: FeedbackRow) -> Decision:
@@ -134,7 +143,7 @@ def test_a_guest_is_kept_with_the_reason_and_the_model_is_not_asked() -> None:
     assert not found.attempt
     assert (found.row.status, found.row.reason) == ("ignored", "not a decider")
     assert found.row.attempt_count == 0
-    assert sent(found.row)["tick-results"].reason == "not a decider"
+    assert outcome(found.row).reason == "not a decider"
 
 
 def test_a_reply_gone_before_it_was_tried_is_withdrawn() -> None:
@@ -152,6 +161,14 @@ def test_a_reply_gone_between_two_attempts_is_withdrawn() -> None:
     assert found.row.attempt_count == 1
 
 
+def test_a_copy_of_a_withdrawal_changes_nothing() -> None:
+    row = received(pending(), withdrawal(tick="tick-2"), offset=2).row
+    assert received(row, withdrawal(tick="tick-2"), offset=2).row == row
+    # Nor does a reading from before it, that was published late.
+    late = reply("Make it 0.5", tick="tick-2", edited="1796000200.000000")
+    assert received(row, late, offset=3).row == row
+
+
 def test_a_decision_waits_to_be_applied_and_is_then_processed() -> None:
     row = waiting()
     assert (row.status, row.decision_revision) == ("pending", row.revision)
@@ -163,8 +180,7 @@ def test_a_decision_waits_to_be_applied_and_is_then_processed() -> None:
 
 def test_another_tick_does_not_wait_for_a_decision_under_way() -> None:
     row = waiting()
-    result = sent(row, tick="tick-2")["tick-results"]
-    assert isinstance(result, ReplySettled)
+    result = outcome(row, tick="tick-2")
     assert (result.tick, result.status) == ("tick-2", "pending")
 
 
@@ -221,7 +237,7 @@ def test_a_refusal_is_kept_and_the_next_tick_tries_again() -> None:
         "the model declined",
         answer("no"),
     )
-    assert sent(row)["tick-results"].refusal == "the model declined"
+    assert outcome(row).refusal == "the model declined"
     again = received(row, reply(tick="tick-2"), offset=2, seconds=60)
     assert again.attempt
     assert (again.row.status, again.row.attempt_count) == ("pending", 2)

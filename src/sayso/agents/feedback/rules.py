@@ -161,6 +161,9 @@ def _ignored(row: FeedbackRow, reason: IgnoredReason, **changes: object) -> Feed
 
 
 def _changed_after(row: FeedbackRow, message: Message) -> FeedbackRow:
+    if row.reason == "withdrawn":
+        # Nothing comes after a deletion; what arrives now is a copy of it or an older reading.
+        return row
     if message.change == "deleted":
         return row if row.changed_after == "deleted" else _next(row, changed_after="deleted")
     edited, known = message.edited_ts, row.changed_after or row.message.edited_ts
