@@ -2,6 +2,7 @@
 
 from pydantic import BaseModel
 
+from sayso.cli.records import printable
 from sayso.schemas.effect import EffectResult
 from sayso.schemas.feedback import FeedbackRow
 from sayso.schemas.keys import channel_key
@@ -52,7 +53,7 @@ def print_evidence(evidence: Evidence) -> None:
         if value not in (None, "", ()):
             # Text of people and models is shown as it is, never as markup.
 
-            table.add_row(name, Text(str(value)))
+            table.add_row(name, Text(printable(str(value).encode())))
 
     line("reply", f"{row.org} {row.channel} {row.ts} by {row.message.author.id}")
     line("text", row.message.text)

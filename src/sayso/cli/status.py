@@ -98,12 +98,15 @@ def _print(rows: "list[Status]", *, as_json: bool) -> None:
 
 
 def _table(rows: "Iterable[Status]") -> "Table":
-    from rich.table import Table
+    from rich.table import Column, Table
     from rich.text import Text
 
     from sayso.cli.records import printable
 
-    table = Table("org", "kind", "item", "state", "at", "detail", box=None, padding=(0, 2, 0, 0))
+    # The item is what other commands take, so it is never cut.
+    rows = list(rows)
+    item = Column("item", no_wrap=True, min_width=max((len(one.id) for one in rows), default=0))
+    table = Table("org", "kind", item, "state", "at", "detail", box=None, padding=(0, 2, 0, 0))
     for one in rows:
         cells = (one.org, one.kind, one.id, one.state, _at(one), one.detail or "")
         table.add_row(

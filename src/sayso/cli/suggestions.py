@@ -109,11 +109,23 @@ def list_rows(
             typer.echo(row.model_dump_json())
         return
     from rich.console import Console
-    from rich.table import Table
+    from rich.table import Column, Table
+    from rich.text import Text
 
-    table = Table("ts", "status", "tries", "by", "reply", "outcome", box=None)
+    from sayso.cli.records import printable
+
+    # The ts is what `show` takes, so it is never cut.
+    table = Table(
+        Column("ts", no_wrap=True, min_width=17),
+        "status",
+        "tries",
+        "by",
+        "reply",
+        "outcome",
+        box=None,
+    )
     for row in rows:
-        table.add_row(
+        cells = (
             row.ts,
             row.status,
             str(row.attempt_count),
@@ -121,6 +133,8 @@ def list_rows(
             _short(row.message.text),
             _short(_outcome(row)),
         )
+        # Text, since what people wrote may look like markup or steer a terminal.
+        table.add_row(*(Text(printable(cell.encode())) for cell in cells))
     Console().print(table if rows else "no feedback rows")
 
 

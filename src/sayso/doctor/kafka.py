@@ -2,19 +2,16 @@
 
 import asyncio
 
-from confluent_kafka import KafkaError, KafkaException
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import KafkaException
 from pydantic import SecretStr
 
 from sayso.doctor.finding import Finding, failed, ok, warning
 from sayso.settings import Settings, WrongSettings
-from sayso.streams.client_config import librdkafka_settings
 from sayso.streams.errors import BrokerUnreachable
+from sayso.streams.group import count_workers
 from sayso.streams.settings import KafkaSettings
 from sayso.streams.topics import app_id, plan_topics, wanted_topics
 from sayso.worker import TABLES
-
-_ANSWER_SECONDS = 10.0
 
 
 async def check_kafka(settings: Settings) -> tuple[Finding, ...]:
@@ -50,13 +47,9 @@ _LATER = ("topics", "workers")
 def _workers(kafka: KafkaSettings, password: SecretStr | None) -> Finding:
     group = app_id(kafka)
     try:
-        admin = AdminClient(librdkafka_settings(kafka, password=password))
-        described = admin.describe_consumer_groups([group], request_timeout=_ANSWER_SECONDS)
-        count = len(described[group].result().members)
+        count = count_workers(kafka, password=password)
     except KafkaException as error:
-        if error.args[0].code() != KafkaError.GROUP_ID_NOT_FOUND:
-            return warning("workers", f"the group {group} cannot be read: {error.args[0].str()}")
-        count = 0
+        return warning("workers", f"the group {group} cannot be read: {error.args[0].str()}")
     if count == 0:
         return warning(
             "workers", f"none is in the group {group}, so nothing is settled", "run `sayso worker`"

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import Any, Final, Generic, Self, TypeVar
 
-import stamina
 from confluent_kafka import (
     Consumer,
     ConsumerGroupTopicPartitions,
@@ -21,6 +20,8 @@ from sayso.schemas.record import Record
 from sayso.streams.client_config import librdkafka_settings
 from sayso.streams.codec import decode, encode
 from sayso.streams.errors import BrokerUnreachable, Poison
+from sayso.streams.group import count_workers
+from sayso.streams.patience import patiently
 from sayso.streams.settings import KafkaSettings
 from sayso.streams.topics import app_id
 
@@ -43,6 +44,7 @@ class Asking(Generic[M]):
     ) -> None:
         self._kafka = kafka
         self._model = model
+        self._password = password
         self._results = kafka.prefix + results
         self._connection = librdkafka_settings(kafka, password=password)
         self._consumer = Consumer(
@@ -113,14 +115,9 @@ class Asking(Generic[M]):
 
     def workers(self) -> int:
         """How many workers are in the group now."""
-        group = app_id(self._kafka)
         try:
-            admin = AdminClient(self._connection)
-            described = admin.describe_consumer_groups([group], request_timeout=_TIMEOUT)
-            return len(described[group].result().members)
+            return count_workers(self._kafka, password=self._password)
         except KafkaException as error:
-            if error.args and error.args[0].code() == KafkaError.GROUP_ID_NOT_FOUND:
-                return 0
             raise _unreachable(self._kafka, error) from error
 
     def undone(self, topic: str) -> int:
@@ -148,7 +145,7 @@ class Asking(Generic[M]):
 
     def _end(self, partition: int) -> int:
         at = TopicPartition(self._results, partition)
-        for attempt in stamina.retry_context(on=KafkaException, timeout=_TIMEOUT, wait_max=1.0):
+        for attempt in patiently(on=KafkaException, timeout=_TIMEOUT):
             # A topic made a moment ago may not have its leaders yet.
             with attempt:
                 _, end = self._consumer.get_watermark_offsets(at, timeout=_TIMEOUT)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 class Poison(Exception):
     """A record cannot be decoded or validated.
 
-    It goes to `dead` with its raw bytes. Mend the producer or this build, then
-    `sayso dead requeue`.
+    It goes to `dead` with its raw bytes and its position. Mend the producer or this build, then
+    produce those bytes again.
     """
 
 
