@@ -2,8 +2,12 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
 import typer
+
+INTERRUPTED: Final = 130
+"""Exit code of a command that was stopped by Ctrl-C, as shells expect it."""
 
 
 @contextmanager
@@ -20,3 +24,10 @@ def reported() -> Iterator[None]:
     except (WrongSettings, BrokerUnreachable, BrokerFailed, TopicsMismatch) as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(1) from error
+    except KeyboardInterrupt:
+        raise typer.Exit(INTERRUPTED) from None
+    except SystemError as error:
+        # Kafka's client answers an interrupt in the middle of a callback with this.
+        if not isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
+            raise
+        raise typer.Exit(INTERRUPTED) from None
