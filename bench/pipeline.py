@@ -4,7 +4,6 @@ Slack and the model are Sayso's sandboxes, over HTTP, in this process; they answ
 is measured is Sayso, and the machine is shared with them and with Kafka.
 """
 
-import json
 import subprocess
 import time
 from collections.abc import Callable
@@ -17,11 +16,10 @@ from typing import Final
 import psutil
 
 from engine import BenchFailed
-from job import PARTITIONS
 from sayso.cli.embedded import worker_process
 from sayso.connectors.anthropic.sandbox.server import ModelSandbox
 from sayso.connectors.slack.sandbox.run import SlackSandbox
-from sayso.demo.stage import environment, load_stage, settings_file
+from sayso.demo.stage import environment, load_stage
 from sayso.schemas.ids import tick_id
 from sayso.schemas.slack import Message
 from sayso.schemas.strategy import Decision
@@ -31,10 +29,8 @@ from sayso.settings import Settings
 from sayso.streams.asking import Asking
 from sayso.streams.codec import decode
 from sayso.streams.reader import read_topic
+from stage import CHANNEL, LEAD, ORG, write_settings
 
-ORG: Final = "acme"
-CHANNEL: Final = "C0SUGGEST"
-LEAD: Final = "U0LEAD"
 TICK_SECONDS: Final = 1.0
 _THREADS: Final = 10
 _STALL: Final = 60.0
@@ -46,7 +42,7 @@ class Whole:
     """What the pipeline did."""
 
     burst: int
-    """Replies that stood in Slack at one tick."""
+    """Replies that stood in Slack when one tick read them."""
     burst_replies_per_s: float
     """From the first reply's ts to the record of the last one's outcome."""
     burst_cpu_s_per_reply: float
@@ -75,7 +71,7 @@ def run_pipeline(
     with SlackSandbox() as slack, ModelSandbox() as model:
         slack.workspace.add_user(LEAD)
         slack.workspace.add_channel(CHANNEL)
-        _write_settings(folder, bootstrap=bootstrap, slack=slack.url, model=model.url)
+        write_settings(folder, bootstrap=bootstrap, slack=slack.url, model=model.url)
         with environment(folder, SLACK_BOT_TOKEN=slack.token, ANTHROPIC_API_KEY=_KEY):
             settings = load_stage()
             with (
@@ -166,7 +162,7 @@ class _Run:
             said.append(self._say(number))
 
     def _until(self, wanted: list[str], everything: int, *, speaking: Thread | None = None) -> None:
-        """Tick until every wanted reply is settled, and as long as somebody is `speaking`."""
+        """Tick, and wait until every wanted reply is settled; tick on while one is `speaking`."""
         self._tick()
         moved = time.monotonic()
         next_tick = moved + TICK_SECONDS
@@ -177,7 +173,7 @@ class _Run:
                 self._done(len(self._settled) / everything)
             if not (speaking and speaking.is_alive()) and self._settled.issuperset(wanted):
                 return
-            if now >= next_tick:
+            if speaking and now >= next_tick:
                 self._tick()
                 next_tick = now + TICK_SECONDS
             self._look(moved)
@@ -239,20 +235,3 @@ class _Run:
 def _percentiles(values: list[float]) -> tuple[float, float]:
     ranked = sorted(values)
     return ranked[len(ranked) // 2], ranked[int(0.99 * len(ranked))]
-
-
-def _write_settings(folder: Path, *, bootstrap: str, slack: str, model: str) -> None:
-    folder.mkdir(parents=True)
-    values: dict[str, dict[str, object]] = {
-        "kafka": {"bootstrap": bootstrap, "prefix": "whole.", "partitions": PARTITIONS},
-        # Slack's own limits would be all that is measured.
-        "slack": {"api_url": slack, "calls_per_minute": 10_000},
-        "model": {"url": model},
-        f"orgs.{ORG}.orchestrator.autoGoalChannelID": {"suggestions": CHANNEL},
-        f"orgs.{ORG}.scan": {"conversations": [CHANNEL]},
-        f"orgs.{ORG}.fields": {"target_margin": "number"},
-    }
-    lines = [f"data_dir = {json.dumps(str(folder))}"]
-    for section, entries in values.items():
-        lines += [f"[{section}]", *(f"{name} = {json.dumps(one)}" for name, one in entries.items())]
-    settings_file(folder).write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -39,13 +39,13 @@ class Figures:
         return sayso / quix
 
     def rows(self) -> list[tuple[str, ...]]:
-        """Engine, records/s, CPU seconds per 1,000, megabytes; medians with least and most."""
+        """Engine, records/s and CPU seconds as medians with least and most, most megabytes."""
         return [
             (
                 name,
                 _spread(self._of(name, "records_per_s"), "{:,.0f}"),
                 _spread(self._of(name, "cpu_s_per_1000"), "{:.3f}"),
-                _spread(self._of(name, "peak_mb"), "{:.0f}"),
+                f"{max(self._of(name, 'peak_mb')):.0f}",
             )
             for name in ENGINES
         ]
@@ -90,7 +90,7 @@ def print_figures(figures: Figures, console: Console) -> None:
     """Tables and sentences for people."""
     if figures.rounds:
         console.print(_about_rounds(figures))
-        table = Table("engine", "records/s", "CPU s per 1,000", "peak MB", box=None)
+        table = Table("engine", "records/s", "CPU s/1,000", "peak MB", box=None)
         for row in figures.rows():
             table.add_row(*row)
         console.print(table)
@@ -133,12 +133,12 @@ timestamps, so start-up does not count. CPU is the worker's, user and system, st
 What differs, and for whom:
 
 - Sayso waits until the broker has what a record sent and wrote before it takes the partition's
-  next; Quix Streams waits once per commit. This is for Quix Streams, and most of the difference.
+  next; Quix Streams waits once per commit. For Quix Streams.
 - Sayso's outputs carry seven CloudEvents headers, those of Quix Streams none. For Quix Streams.
 - Quix Streams writes its changelog with the commit, which may come after its last output and is
   then not timed. For Quix Streams.
-- Sayso runs on Faust and aiokafka, with uvloop; Quix Streams on librdkafka. Each is set up as its
-  documentation advises.
+- Sayso runs on Faust and aiokafka, with uvloop; Quix Streams on librdkafka.
+- Sayso is set up as its worker is; Quix Streams has its defaults but for what is named above.
 
 {_about_rounds(figures)}
 
@@ -157,8 +157,8 @@ who wrote; a warm one knows.
 
 From replies in Slack to settled decisions, with one worker, through polling, the model, the row,
 the strategy and the confirmation. Slack and the model are Sayso's stand-ins over HTTP, which answer
-at once and share the machine, as Kafka does. A tick is asked for every {TICK_SECONDS:g} s. Slack's
-own limits are lifted.
+at once and share the machine, as Kafka does. One tick reads what stood there at once; after that
+one is asked for every {TICK_SECONDS:g} s. Slack's own limits are lifted.
 
 {whole}
 """,

@@ -79,7 +79,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=3, help="rounds of each engine (3)")
     parser.add_argument("--records", type=int, default=20_000, help="records a round (20000)")
     parser.add_argument("--burst", type=int, default=200, help="replies at once (200)")
-    parser.add_argument("--rate", type=float, default=5.0, help="replies a second (5)")
+    parser.add_argument("--rate", type=float, default=10.0, help="replies a second (10)")
     parser.add_argument("--quick", action="store_true", help="a short run; figures are rough")
     parser.add_argument("--only", choices=PARTS, help="measure one part")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures here")
@@ -156,7 +156,7 @@ def _run() -> int:
             raise
         notes.print("stopped; nothing is left running")
         return _INTERRUPTED
-    except (BenchFailed, BrokerFailed) as error:
+    except (BenchFailed, BrokerFailed, OSError) as error:
         notes.print(str(error), style="red", markup=False)
         return 1
 
