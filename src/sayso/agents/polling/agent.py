@@ -78,6 +78,7 @@ class PollingAgent:
                 scan = await read_trigger(slack, where, tick.trigger_ts, watches)
             else:
                 scan = await read_channel(slack, where, state, watches)
+            await delivery.confirm_mine()
         except RateLimited as error:
             note = f"rate limited on {error.method}"
             read = _noted(tick, note, api_calls=slack.client.calls - calls)

@@ -89,6 +89,10 @@ def channel_batch(
             continue
         due = _is_due(message, progress) and stretch.covers(message.ts)
         answer = _answer(message, before, ours, watches, addressing, adjacency)
+        if answer is None and message.ts in progress.outstanding:
+            # What made it an answer is deleted, edited away or not read this time. It stays one
+            # until it is settled, or nothing would ever free the cursor.
+            answer = _unknown_post(message.ts)
         if due and message.author.is_person and answer is not None:
             kept.append(message.model_copy(update={"answers": answer}))
         elif due and message.ts not in progress.outstanding:
@@ -101,15 +105,20 @@ def channel_batch(
         if _is_our_post(message):
             ours = message
     for ts in _gone(progress, stretch):
-        kept.append(_withdrawal(where, ts, AnswerTo(ts=ts, text="", via="adjacent")))
+        kept.append(_withdrawal(where, ts, _unknown_post(ts)))
     return Batch(replies=tuple(kept), others=tuple(others), newest=newest, edits=edits)
 
 
 def together(batches: Sequence[Batch]) -> Batch:
-    """Batches of several stretches of one channel as one."""
+    """Batches of several stretches of one channel as one.
+
+    Stretches overlap, and only one of them may show the post that a message answers.
+    """
+    replies = tuple(one for batch in batches for one in batch.replies)
+    answering = frozenset(_ts_of(replies))
     return Batch(
-        replies=tuple(one for batch in batches for one in batch.replies),
-        others=tuple(one for batch in batches for one in batch.others),
+        replies=replies,
+        others=tuple(one for batch in batches for one in batch.others if one.ts not in answering),
         newest=max((batch.newest for batch in batches), key=micros),
         edits=max((batch.edits for batch in batches), key=micros),
     )
@@ -186,6 +195,10 @@ def _answer(
     ):
         return AnswerTo(ts=before.ts, text=before.text, via="adjacent")
     return None
+
+
+def _unknown_post(ts: Ts) -> AnswerTo:
+    return AnswerTo(ts=ts, text="", via="adjacent")
 
 
 def _answering(

@@ -161,7 +161,8 @@ class _History:
 
 async def _read_history(client: SlackClient, where: Where, state: ChannelState) -> _History:
     stretches: list[Stretch] = []
-    left, limited = state.sweep_to, None
+    left: Ts | None = None
+    limited: RateLimited | None = None
     for bounds in bounds_to_read(state.progress, state.roots, state.sweep_to):
         oldest = None if bounds.oldest == BEGINNING else bounds.oldest
         try:
@@ -171,7 +172,8 @@ async def _read_history(client: SlackClient, where: Where, state: ChannelState) 
         except RateLimited as error:
             if not stretches:
                 raise
-            limited = error
+            # What the tick before left is left still.
+            left, limited = bounds.latest, error
             break
         left, limited = read.left, read.limited
         edge = bounds.oldest if left is None else just_before(left)
@@ -206,18 +208,19 @@ async def _read_threads(
                 where.channel, watch.thread, oldest=watch.progress.cursor, tick=where.tick
             )
         except ThreadGone:
-            read = ThreadRead(replies=(), root=None)
-            result.gone.add(watch.thread)
+            read, is_gone = ThreadRead(replies=(), root=None), True
         except RateLimited as error:
             # The threads not reached keep their cursors.
             result.limited = error
             break
-        replies = read.replies
-        if read.root is not None and read.root.change == "deleted":
-            # A post that was withdrawn is not answered any more; what is outstanding goes with it.
+        else:
+            is_gone = read.root is not None and read.root.change == "deleted"
+        # A post that was withdrawn is not answered any more; what is outstanding goes with it, and
+        # the watch ends once that is settled.
+        replies = () if is_gone else read.replies
+        if is_gone and not watch.progress.outstanding:
             result.gone.add(watch.thread)
-            replies = ()
-        whole = read.limited is None
+        whole = is_gone or read.limited is None
         result.batches[watch.thread] = thread_batch(watch, replies, where=where, whole=whole)
         if read.limited is not None:
             result.limited = read.limited
