@@ -14,6 +14,7 @@ from sayso.streams.client_config import faust_settings
 from sayso.streams.delivery import Outputs
 from sayso.streams.guard import Guard, Handler
 from sayso.streams.limits import DeadLimit
+from sayso.streams.membership import SESSION_SECONDS, Membership
 from sayso.streams.settings import KafkaSettings, WorkerSettings
 from sayso.streams.tables import AwaitedTable
 from sayso.streams.topics import app_id
@@ -40,7 +41,7 @@ def create_app(
         Table=AwaitedTable,
         autodiscover=False,
         broker_commit_interval=1.0,
-        broker_session_timeout=30.0,
+        broker_session_timeout=SESSION_SECONDS,
         consumer_auto_offset_reset="earliest",
         # A worker that starts again takes its partitions back without waiting for its own ghost.
         consumer_group_instance_id=_instance_id(data_dir),
@@ -83,6 +84,7 @@ class Pipeline:
     ) -> None:
         self.app = app
         self._worker = worker
+        self._membership = Membership(app)
         self._topics = {
             spec.name: app.topic(
                 kafka.prefix + spec.name,
@@ -105,6 +107,7 @@ class Pipeline:
             raise KeyError(f"there is no topic {topic}")
         guard = Guard(
             app=self.app,
+            membership=self._membership,
             model=model,
             handler=handler,
             outputs=self.outputs,

@@ -7,14 +7,13 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any, Final
 
-import faust
-
 from sayso.schemas.feedback import Position
 from sayso.schemas.headers import cloud_headers
 from sayso.schemas.output import Output
 from sayso.schemas.record import Record
 from sayso.streams.codec import encode
 from sayso.streams.errors import PartitionLost
+from sayso.streams.membership import Membership
 
 current: Final[ContextVar["Delivery | None"]] = ContextVar("current", default=None)
 """The delivery that is being processed in this task."""
@@ -36,8 +35,8 @@ class Delivery:
     What it sends is collected in `pending`; the source offset moves only after `settle()`.
     """
 
-    def __init__(self, *, app: faust.App, event: Any, outputs: Outputs) -> None:
-        self._app = app
+    def __init__(self, *, membership: Membership, event: Any, outputs: Outputs) -> None:
+        self._membership = membership
         self._message = event.message
         self._outputs = outputs
         self.pending: list[Future[Any]] = []
@@ -60,11 +59,20 @@ class Delivery:
         The record is then delivered again to whoever owns the partition; what this delivery
         learned since must not be written any more.
         """
-        return bool(self._message.generation_id == self._app.consumer_generation_id)
+        return self._membership.holds(self._message.generation_id)
 
     def insist_mine(self) -> None:
         """Raise PartitionLost unless the partition is still ours; asked before every write."""
         if not self.is_mine:
+            raise PartitionLost
+
+    async def confirm_mine(self) -> None:
+        """The same, asked of the broker: after every long wait and right before a call that counts.
+
+        Only the broker knows whether a worker that was stopped meanwhile still has the partition.
+        Raises PartitionLost.
+        """
+        if not await self._membership.confirm(self._message.generation_id):
             raise PartitionLost
 
     async def send(self, outputs: Iterable[Output]) -> None:

@@ -24,6 +24,7 @@ from sayso.streams.codec import decode
 from sayso.streams.delivery import Delivery, Outputs, current
 from sayso.streams.errors import PartitionLost, Poison, Transient
 from sayso.streams.limits import DeadLimit
+from sayso.streams.membership import Membership
 from sayso.streams.settings import WorkerSettings
 
 EXIT_UNKNOWN_ERROR: Final = 70
@@ -43,6 +44,7 @@ class Guard(Generic[M]):
         self,
         *,
         app: faust.App,
+        membership: Membership,
         model: type[M],
         handler: Handler[M],
         outputs: Outputs,
@@ -50,6 +52,7 @@ class Guard(Generic[M]):
         limit: DeadLimit,
     ) -> None:
         self._app = app
+        self._membership = membership
         self._model = model
         self._handler = handler
         self._outputs = outputs
@@ -68,7 +71,7 @@ class Guard(Generic[M]):
 
     async def _process(self, event: Any) -> bool:
         """Settle one record; False when it is no longer ours to acknowledge."""
-        delivery = Delivery(app=self._app, event=event, outputs=self._outputs)
+        delivery = Delivery(membership=self._membership, event=event, outputs=self._outputs)
         token = current.set(delivery)
         try:
             await self._settle(event, delivery)
@@ -85,6 +88,8 @@ class Guard(Generic[M]):
         wait = _FIRST_WAIT
         for attempt in range(1, self._settings.transient_tries + 1):
             try:
+                # What was fetched before the process was stopped may be another worker's by now.
+                await delivery.confirm_mine()
                 await self._handler(decode(self._model, event.value), delivery)
                 await delivery.settle()
             except PartitionLost:

@@ -73,9 +73,10 @@ class EffectsAgent:
         result = rules.sending(result, at=datetime.now(UTC))
         await self._save(result, delivery)
         await delivery.settle()
-        delivery.insist_mine()
         try:
-            posted = await client.post(effect.action, effect_id=effect.id)
+            posted = await client.post(
+                effect.action, effect_id=effect.id, before=delivery.confirm_mine
+            )
         except PostAmbiguous as error:
             result = rules.ambiguous(result, str(error))
             await self._save(result, delivery)
@@ -108,6 +109,8 @@ class EffectsAgent:
         return rules.done(result, ts=posted.ts, reconciled=True)
 
     async def _save(self, result: EffectResult, delivery: Delivery) -> None:
+        # Whatever was waited for, another worker may have brought the effect to its end meanwhile.
+        await delivery.confirm_mine()
         self._states.put(key(result.org, result.target, result.id), result)
         await delivery.emit("effect-results", result)
 

@@ -89,6 +89,8 @@ class FeedbackAgent:
         self, row: FeedbackRow, tick: str, org: OrgFeedback, delivery: Delivery
     ) -> None:
         after = await self._ask(row, org)
+        # Another worker may have settled the reply meanwhile; its row must not be written over.
+        await delivery.confirm_mine()
         try:
             await self._save(after, tick, org, delivery)
             await delivery.settle()

@@ -33,6 +33,7 @@ class StrategyAgent:
         # Which values a decision superseded cannot be told once it is applied, so it is kept first.
         self._decided.put(key, decision)
         await delivery.settle()
+        await delivery.confirm_mine()
         strategy = apply(strategy, decision)
         self._strategies.put(request.org, strategy)
         await delivery.emit("decisions", decision)

@@ -16,7 +16,7 @@ from sayso.connectors.slack.pages import Raw, read_pages, read_some_pages
 from sayso.connectors.slack.people import People
 from sayso.connectors.slack.posts import Posted
 from sayso.connectors.slack.settings import SlackSettings
-from sayso.connectors.slack.web import WebApi
+from sayso.connectors.slack.web import Before, WebApi
 from sayso.schemas.effect import PostMessage
 from sayso.schemas.slack import Message
 from sayso.schemas.ts import Ts, checked_ts, from_micros, micros
@@ -188,9 +188,11 @@ class SlackClient:
         """The messages with each person's kind and name filled in, asked once per person."""
         return await self._people.identify(messages, me=await self.identity())
 
-    async def post(self, action: PostMessage, *, effect_id: str) -> Posted:
+    async def post(
+        self, action: PostMessage, *, effect_id: str, before: Before | None = None
+    ) -> Posted:
         """Post once, never retried; see `posts.post`."""
-        return await posts.post(self._web, action, effect_id=effect_id)
+        return await posts.post(self._web, action, effect_id=effect_id, before=before)
 
     async def find_post(
         self, action: PostMessage, *, effect_id: str, since: str | None

@@ -13,7 +13,7 @@ from sayso.connectors.slack.errors import PostAmbiguous, PostRefused, ThreadGone
 from sayso.connectors.slack.identity import Identity
 from sayso.connectors.slack.pages import Raw, read_pages
 from sayso.connectors.slack.settings import SlackSettings
-from sayso.connectors.slack.web import WebApi
+from sayso.connectors.slack.web import Before, WebApi
 from sayso.schemas.effect import PostMessage
 from sayso.schemas.ts import checked_ts, micros
 
@@ -30,12 +30,15 @@ class Posted:
     """None when it stands in the channel itself."""
 
 
-async def post(web: WebApi, action: PostMessage, *, effect_id: str) -> Posted:
+async def post(
+    web: WebApi, action: PostMessage, *, effect_id: str, before: Before | None = None
+) -> Posted:
     """Post once.
 
     Slack puts a reply whose thread is gone into the channel, for everybody to read, and says ok.
     So the thread is looked up first, one cheap call; should it vanish in between, the refusal
-    names where the post went. Nothing is deleted. Raises SlackError: PostRefused, PostAmbiguous,
+    names where the post went. Nothing is deleted. `before` is awaited right before the post goes
+    out, and nothing is posted when it raises. Raises SlackError: PostRefused, PostAmbiguous,
     RateLimited, or what the look-up raises.
     """
     if action.thread_ts is not None:
@@ -49,7 +52,7 @@ async def post(web: WebApi, action: PostMessage, *, effect_id: str) -> Posted:
     }
     if action.thread_ts is not None:
         body["thread_ts"] = action.thread_ts
-    posted = _posted(await web.post(_POST, body))
+    posted = _posted(await web.post(_POST, body, before=before))
     if posted.thread_ts != action.thread_ts:
         raise PostRefused(_POST, code="thread_gone", posted_ts=posted.ts)
     return posted

@@ -4,7 +4,7 @@ The SDK never retries here. A read is tried again by whoever needs it; a post ma
 although its answer was lost, and only reading back can tell.
 """
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from types import TracebackType
 from typing import Final, Self
 
@@ -29,6 +29,9 @@ from sayso.connectors.slack.errors import (
 )
 from sayso.connectors.slack.refusals import RATE_LIMITS, posting_error, reading_error
 from sayso.connectors.slack.settings import SlackSettings
+
+Before = Callable[[], Awaitable[None]]
+"""Awaited when a call may go out, right before it does; what it raises keeps the call back."""
 
 _LOST: Final = (TimeoutError, ClientError, OSError, UnicodeDecodeError)
 _NEVER_SENT: Final = (ClientConnectorError, ConnectionTimeoutError)
@@ -73,6 +76,7 @@ class WebApi:
         """As `read`, with the answer's headers, their names in lower case."""
         sent = {name: value for name, value in args.items() if value is not None}
         verb = "POST" if method == "auth.test" else "GET"
+        await self._budget.admit(method)
         try:
             return await self._call(method, verb=verb, params=sent)
         except SlackApiError as error:
@@ -83,8 +87,14 @@ class WebApi:
             # the SDK trips over bodies that are no JSON object, text/plain among them
             raise SlackUnavailable(method, "the answer is not a JSON object") from error
 
-    async def post(self, method: str, body: Mapping[str, object]) -> Mapping[str, object]:
+    async def post(
+        self, method: str, body: Mapping[str, object], *, before: Before | None = None
+    ) -> Mapping[str, object]:
         """Answer of a call that posts. Raises PostAmbiguous when it may have happened."""
+        await self._budget.admit(method)
+        if before is not None:
+            # Outside of what follows: an error of its own is no lost answer.
+            await before()
         try:
             return (await self._call(method, verb="POST", json=dict(body)))[0]
         except SlackApiError as error:
@@ -104,7 +114,6 @@ class WebApi:
         params: dict[str, str] | None = None,
         json: dict[str, object] | None = None,
     ) -> tuple[Mapping[str, object], Mapping[str, str]]:
-        await self._budget.admit(method)
         sdk = self._connected()
         self.calls += 1
         answer = await sdk.api_call(method, http_verb=verb, params=params, json=json)
