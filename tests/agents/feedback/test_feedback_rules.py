@@ -28,7 +28,7 @@ from sayso.schemas.effect import Effect
 from sayso.schemas.feedback import FeedbackRow
 from sayso.schemas.output import Output
 from sayso.schemas.record import Record
-from sayso.schemas.slack import Author, AuthorKind, Message
+from sayso.schemas.slack import AnswerTo, Author, AuthorKind, Message
 from sayso.schemas.status import Status
 from sayso.schemas.strategy import Decision, StrategyRequest
 from sayso.schemas.tick import ReplySettled
@@ -136,6 +136,20 @@ def test_what_no_person_wrote_becomes_no_row(author: Author) -> None:
 def test_a_message_that_answers_nothing_becomes_no_row() -> None:
     message = reply(answers=False)
     assert rules.receive(None, message, position=position(1), at=at(0), settings=OPEN) is None
+
+
+@pytest.mark.parametrize("known", [None, AnswerTo(ts=TS, text="", via="adjacent")])
+def test_a_reading_that_lost_sight_of_the_post_keeps_the_one_known(known: AnswerTo | None) -> None:
+    row = rules.refused(pending(), "overloaded", at=at(1), settings=OPEN)
+    read = reply("Make it 0.6", tick="tick-2", edited="1796000200.000000").model_copy(
+        update={"answers": known}
+    )
+
+    found = received(row, read, offset=2)
+
+    assert found.attempt
+    assert found.row.message.text == "Make it 0.6"
+    assert found.row.message.answers == row.message.answers
 
 
 def test_a_guest_is_kept_with_the_reason_and_the_model_is_not_asked() -> None:

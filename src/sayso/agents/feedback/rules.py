@@ -188,7 +188,9 @@ def _newest(known: Message, read: Message) -> Message:
     if known.edited_ts is None or (
         read.edited_ts is not None and micros(read.edited_ts) >= micros(known.edited_ts)
     ):
-        return read
+        # A reading that does not know which post is answered, does not undo that either.
+        knows = read.answers is not None and read.answers.text
+        return read if knows else read.model_copy(update={"answers": known.answers})
     return known.model_copy(update={"read_by": read.read_by})
 
 
