@@ -18,7 +18,7 @@ def test_a_plain_connection() -> None:
     kafka = KafkaSettings(bootstrap="a:1, b:2")
     assert librdkafka_settings(kafka)["security.protocol"] == "PLAINTEXT"
     assert faust_settings(kafka) == {
-        "broker": ["kafka://a:1", "kafka://b:2"],
+        "broker": ["sayso://a:1", "sayso://b:2"],
         "broker_credentials": None,
     }
 

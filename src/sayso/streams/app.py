@@ -1,7 +1,7 @@
 """The Faust app, set up so that nothing is lost and nothing is exposed."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 from uuid import uuid4
@@ -10,14 +10,15 @@ import faust
 from pydantic import BaseModel, SecretStr
 
 from sayso.schemas.topics import TOPICS, TopicSpec
-from sayso.streams.client_config import faust_settings
-from sayso.streams.delivery import Outputs
+from sayso.streams.client_config import faust_settings, librdkafka_settings
 from sayso.streams.guard import Guard, Handler
 from sayso.streams.limits import DeadLimit
 from sayso.streams.membership import SESSION_SECONDS, Membership
+from sayso.streams.outputs import Outputs
 from sayso.streams.settings import KafkaSettings, WorkerSettings
-from sayso.streams.tables import AwaitedTable
+from sayso.streams.store import URL
 from sayso.streams.topics import app_id
+from sayso.streams.transport.fetch import FetchSchema
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -25,9 +26,15 @@ _NOISY: Final = ("aiokafka", "faust", "mode", "asyncio")
 _MAX_REQUEST_BYTES: Final = 5_000_000
 
 
-def create_app(
-    kafka: KafkaSettings, *, data_dir: Path, password: SecretStr | None = None
-) -> faust.App:
+class App(faust.App):
+    """A Faust app with what our transport needs beyond Faust's settings."""
+
+    librdkafka_settings: Mapping[str, str | int | float | bool]
+    fetch_limits: dict[str, int]
+    """By topic: the most records of one fetch, where it is not the transport's own."""
+
+
+def create_app(kafka: KafkaSettings, *, data_dir: Path, password: SecretStr | None = None) -> App:
     """A Faust app on our own topics; it creates none and serves nothing over HTTP.
 
     `data_dir` exists and belongs to this worker alone.
@@ -35,10 +42,9 @@ def create_app(
     for name in _NOISY:
         # Faust builds DEBUG records for every message, which costs half its speed.
         logging.getLogger(name).setLevel(logging.WARNING)
-    return faust.App(
+    app = App(
         app_id(kafka),
         **faust_settings(kafka, password=password),
-        Table=AwaitedTable,
         autodiscover=False,
         broker_commit_interval=1.0,
         broker_session_timeout=SESSION_SECONDS,
@@ -48,11 +54,11 @@ def create_app(
         datadir=str(data_dir),
         processing_guarantee="at_least_once",
         producer_max_request_size=_MAX_REQUEST_BYTES,
-        # How much is fetched ahead of a slow agent and thrown away by a rebalance.
-        stream_buffer_maxsize=512,
+        # Fetches read ahead of a slow agent and thrown away by a rebalance.
+        stream_buffer_maxsize=16,
         # A model call may outlast a rebalance; what is cut short is delivered again.
         stream_wait_empty=False,
-        store="rocksdb://",
+        store=URL,
         table_standby_replicas=0,
         topic_allow_declare=False,
         topic_disable_leader=True,
@@ -61,6 +67,9 @@ def create_app(
         web_enabled=False,
         worker_redirect_stdouts=False,
     )
+    app.librdkafka_settings = librdkafka_settings(kafka, password=password)
+    app.fetch_limits = {}
+    return app
 
 
 def _instance_id(data_dir: Path) -> str:
@@ -77,12 +86,13 @@ class Pipeline:
     def __init__(
         self,
         *,
-        app: faust.App,
+        app: App,
         kafka: KafkaSettings,
         worker: WorkerSettings,
         specs: Sequence[TopicSpec] = TOPICS,
     ) -> None:
         self.app = app
+        self._kafka = kafka
         self._worker = worker
         self._membership = Membership(app)
         self._topics = {
@@ -90,22 +100,33 @@ class Pipeline:
                 kafka.prefix + spec.name,
                 key_type=bytes,
                 value_type=bytes,
-                key_serializer="raw",
-                value_serializer="raw",
+                schema=FetchSchema(),
             )
             for spec in specs
         }
-        self.outputs = Outputs(self._topics)
+        self.outputs = Outputs(app, specs, prefix=kafka.prefix)
 
-    def consume(self, topic: str, model: type[M], handler: Handler[M], *, name: str) -> None:
+    def consume(
+        self,
+        topic: str,
+        model: type[M],
+        handler: Handler[M],
+        *,
+        name: str,
+        fetch: int | None = None,
+    ) -> None:
         """Run `handler` over every record of a topic, one partition after the other in itself.
 
         Partitions run beside each other, each in order. Faust's own `concurrency` would lose
-        records in flight when a worker dies.
+        records in flight when a worker dies. `fetch` is how many records are acknowledged at
+        once, and done again after a crash: 1 where each costs a model call.
         """
         if topic not in self._topics:
             raise KeyError(f"there is no topic {topic}")
+        if fetch is not None:
+            self.app.fetch_limits[self._kafka.prefix + topic] = fetch
         guard = Guard(
+            name=name,
             app=self.app,
             membership=self._membership,
             model=model,

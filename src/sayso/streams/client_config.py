@@ -42,7 +42,7 @@ def faust_settings(kafka: KafkaSettings, *, password: SecretStr | None = None) -
     """
     import faust
 
-    servers = [f"kafka://{server.strip()}" for server in kafka.bootstrap.split(",")]
+    servers = [f"sayso://{server.strip()}" for server in kafka.bootstrap.split(",")]
     if _has_login(kafka):
         username, secret = _login(kafka, password)
         credentials: Any = faust.SASLCredentials(

@@ -1,56 +1,60 @@
 """One record on its way through an agent: what it is, what it sends, and when that is safe."""
 
-import asyncio
-from asyncio import Future
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextvars import ContextVar
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
+
+from aiokafka.structs import ConsumerRecord
 
 from sayso.schemas.feedback import Position
-from sayso.schemas.headers import cloud_headers
 from sayso.schemas.output import Output
 from sayso.schemas.record import Record
-from sayso.streams.codec import encode
 from sayso.streams.errors import PartitionLost
 from sayso.streams.membership import Membership
+from sayso.streams.outputs import Outputs
 
-current: Final[ContextVar["Delivery | None"]] = ContextVar("current", default=None)
+current: Final[ContextVar["Delivery"]] = ContextVar("current")
 """The delivery that is being processed in this task."""
-
-
-class Outputs:
-    """The topics an app writes to, by their name without the prefix."""
-
-    def __init__(self, topics: Mapping[str, Any]) -> None:
-        self._topics = topics
-
-    def __getitem__(self, name: str) -> Any:
-        return self._topics[name]
 
 
 class Delivery:
     """One delivery of one record.
 
-    What it sends is collected in `pending`; the source offset moves only after `settle()`.
+    What it sends is counted in `sent`. The source offset is committed only once the broker has all
+    of it; `settle()` waits for that where an order matters.
     """
 
-    def __init__(self, *, membership: Membership, event: Any, outputs: Outputs) -> None:
+    def __init__(
+        self,
+        *,
+        membership: Membership,
+        record: ConsumerRecord[bytes, bytes],
+        generation: int | None,
+        outputs: Outputs,
+    ) -> None:
         self._membership = membership
-        self._message = event.message
+        self._generation = generation
         self._outputs = outputs
-        self.pending: list[Future[Any]] = []
+        self.record = record
+        self.sent = outputs.new_sent()
+
+    @property
+    def partition(self) -> int:
+        """The partition of the record, and so of every table row that it may touch."""
+        number: int = self.record.partition
+        return number
 
     @property
     def position(self) -> Position:
         """Where the record stands; the topic without its prefix is the same in every deployment."""
-        message = self._message
-        return Position(topic=message.topic, partition=message.partition, offset=message.offset)
+        record = self.record
+        return Position(topic=record.topic, partition=record.partition, offset=record.offset)
 
     @property
     def timestamp(self) -> datetime:
         """When the record was written, by its producer or broker."""
-        return datetime.fromtimestamp(self._message.timestamp, UTC)
+        return datetime.fromtimestamp(self.record.timestamp / 1000, UTC)
 
     @property
     def is_mine(self) -> bool:
@@ -59,7 +63,7 @@ class Delivery:
         The record is then delivered again to whoever owns the partition; what this delivery
         learned since must not be written any more.
         """
-        return self._membership.holds(self._message.generation_id)
+        return self._membership.holds(self._generation)
 
     def insist_mine(self) -> None:
         """Raise PartitionLost unless the partition is still ours; asked before every write."""
@@ -72,7 +76,7 @@ class Delivery:
         Only the broker knows whether a worker that was stopped meanwhile still has the partition.
         Raises PartitionLost.
         """
-        if not await self._membership.confirm(self._message.generation_id):
+        if not await self._membership.confirm(self._generation):
             raise PartitionLost
 
     async def send(self, outputs: Iterable[Output]) -> None:
@@ -83,21 +87,14 @@ class Delivery:
     async def emit(self, topic: str, record: Record, *, key: str | None = None) -> None:
         """Send a record; `key` where the topic is keyed by something else than the record.
 
-        Raises PartitionLost.
+        Raises PartitionLost, and NotDelivered for one that its topic cannot take.
         """
         self.insist_mine()
-        future = await self._outputs[topic].send(
-            key=(key or record.key).encode(),
-            value=encode(record),
-            headers=cloud_headers(record),
-        )
-        self.pending.append(future)
+        self._outputs.produce(topic, record, sent=self.sent, key=key)
 
     async def settle(self) -> None:
         """Wait until the broker has everything sent and written so far.
 
-        Raises the first delivery error.
+        Raises NotDelivered or NotDeliveredYet.
         """
-        pending, self.pending[:] = list(self.pending), []
-        if pending:
-            await asyncio.gather(*pending)
+        await self.sent.wait()

@@ -20,6 +20,14 @@ class Transient(Exception):
         """Seconds the other side asked us to wait."""
 
 
+class NotDelivered(Exception):
+    """The broker refused a record for good. The message says why."""
+
+
+class NotDeliveredYet(Transient):
+    """The broker did not take a record in time; its sender sends it again."""
+
+
 class TopicsMismatch(Exception):
     """Topics are missing or differ from what this build needs.
 

@@ -11,13 +11,11 @@ from datetime import UTC, datetime
 from typing import Final
 
 import structlog
-from aiokafka.errors import KafkaError
 
-from sayso.schemas.headers import cloud_headers
 from sayso.schemas.ids import tick_id
 from sayso.schemas.tick import Tick
-from sayso.streams.codec import encode
-from sayso.streams.delivery import Outputs
+from sayso.streams.errors import NotDelivered, NotDeliveredYet
+from sayso.streams.outputs import Outputs
 
 _JITTER: Final = 0.1
 
@@ -49,10 +47,10 @@ async def publish_ticks(
         for org, channel in watched:
             tick = scheduled_tick(org, channel, interval=interval, at=clock())
             try:
-                await outputs["ticks"].send(
-                    key=tick.key.encode(), value=encode(tick), headers=cloud_headers(tick)
-                )
-            except KafkaError as error:
+                sent = outputs.new_sent()
+                outputs.produce("ticks", tick, sent=sent)
+                await sent.wait()
+            except (NotDelivered, NotDeliveredYet) as error:
                 # A tick that could not be published is made up for by the next one.
                 log.warning("tick not published", channel=channel, reason=str(error))
         spread = interval * _JITTER

@@ -1,6 +1,6 @@
-"""Keyed tables: one frozen model per key, its changelog awaited by the delivery that wrote it."""
+"""Keyed tables: one frozen model per key."""
 
-from typing import Any, Final, Generic, TypeVar
+from typing import Final, Generic, TypeVar, cast
 
 import faust
 
@@ -8,55 +8,42 @@ from sayso.schemas.record import Part
 from sayso.streams.codec import decode, encode
 from sayso.streams.delivery import current
 from sayso.streams.errors import Poison, UnreadableState
+from sayso.streams.store import OPTIONS, Store
+from sayso.streams.topics import changelog_name
+from sayso.streams.transport.fetch import FetchSchema
+from sayso.streams.transport.producer import CountingProducer
 
 M = TypeVar("M", bound=Part)
 
-ROCKSDB_OPTIONS: Final = {
-    # The defaults are 2 GiB of block cache and 192 MiB of write buffers per table and partition.
-    "block_cache_size": 8 << 20,
-    "write_buffer_size": 4 << 20,
-    "max_write_buffer_number": 2,
-    "max_open_files": 64,
-}
-
-
-class AwaitedTable(faust.Table[bytes, bytes]):
-    """A Faust table whose changelog records can be awaited.
-
-    Faust forgets the future of a changelog record, so nothing could wait until the state that an
-    outside call rests on is on the broker.
-    """
-
-    def send_changelog(self, *args: Any, **kwargs: Any) -> Any:
-        """Send one changelog record and keep its future for the delivery at hand."""
-        future = super().send_changelog(*args, **kwargs)
-        delivery = current.get()
-        if delivery is not None:
-            delivery.pending.append(future)
-        return future
+_RECOVERY_FETCHES: Final = 2
+"""Fetches that recovery collects before it writes them; one would read the changelog for ever."""
 
 
 class ModelTable(Generic[M]):
     """A table of models by key. Keys are functions of the record being processed.
 
-    Faust writes to the partition of that record, so a key that belongs to another partition would
-    be lost on the wrong worker.
+    Faust gives a table the partition of that record, so a key that belongs to another partition
+    would be lost on the wrong worker.
     """
 
     def __init__(self, app: faust.App, *, name: str, model: type[M]) -> None:
         self.name = name
+        self._app = app
         self._model = model
         self._table = app.Table(
             name,
             key_type=bytes,
             value_type=bytes,
+            schema=FetchSchema(),
             partitions=app.conf.topic_partitions,
-            options=dict(ROCKSDB_OPTIONS),
+            recovery_buffer_size=_RECOVERY_FETCHES,
+            options=dict(OPTIONS),
         )
+        self._changelog = changelog_name(app.conf.id, name)
 
     def get(self, key: str) -> M | None:
         """The value of a key. Raises UnreadableState when this build cannot read it."""
-        raw: bytes | None = self._table.get(key.encode())
+        raw = self._store.read(current.get().partition, key.encode())
         if raw is None:
             return None
         try:
@@ -65,12 +52,30 @@ class ModelTable(Generic[M]):
             raise UnreadableState(f"{self.name} row {key}: {error}") from error
 
     def put(self, key: str, value: M) -> None:
-        """Write a value: at once in RocksDB, on the broker when the delivery settles.
+        """Write a value: seen by the next `get`, on the broker when the delivery settles.
 
         Raises PartitionLost: what a delivery learned before a rebalance must not overwrite what
-        the partition's new owner wrote since.
+        the partition's new owner wrote since. Raises NotDelivered for a value that is too large.
         """
         delivery = current.get()
-        if delivery is not None:
-            delivery.insist_mine()
-        self._table[key.encode()] = encode(value)
+        delivery.insist_mine()
+        raw_key, raw = key.encode(), encode(value)
+        partition = delivery.partition
+        store, sent = self._store, delivery.sent
+        self._producer.produce(
+            self._changelog,
+            raw_key,
+            raw,
+            partition=partition,
+            delivered=store.callback(partition, sent),
+        )
+        sent.add()
+        store.keep(partition, raw_key, raw)
+
+    @property
+    def _store(self) -> Store:
+        return cast(Store, self._table.data)
+
+    @property
+    def _producer(self) -> CountingProducer:
+        return cast(CountingProducer, self._app.producer)
