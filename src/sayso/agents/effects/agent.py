@@ -41,7 +41,7 @@ class EffectsAgent:
         self._clients = clients
         self._settings = settings
         self._states = ModelTable(pipeline.app, name=EFFECT_STATES, model=EffectResult)
-        pipeline.consume("effects", Effect, self.on_effect, name="effects.perform")
+        pipeline.consume("effects", Effect, self.on_effect, name="effects.perform", fetch=1)
 
     async def on_effect(self, effect: Effect, delivery: Delivery) -> None:
         """Bring an effect to an end; a copy of one that ended sends its result again."""

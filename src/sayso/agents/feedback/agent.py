@@ -50,7 +50,9 @@ class FeedbackAgent:
         self._model = model
         self._orgs = orgs
         self._rows = ModelTable(pipeline.app, name=ROWS, model=FeedbackRow)
-        pipeline.consume("slack.messages", Message, self.on_message, name="feedback.settle")
+        pipeline.consume(
+            "slack.messages", Message, self.on_message, name="feedback.settle", fetch=1
+        )
         pipeline.consume("strategy.applied", Decision, self.on_applied, name="feedback.applied")
 
     async def on_message(self, message: Message, delivery: Delivery) -> None:

@@ -41,7 +41,7 @@ class PollingAgent:
         self._worker = socket.gethostname()
         self._channels = ModelTable(pipeline.app, name=CHANNELS, model=ChannelState)
         self._watches = ModelTable(pipeline.app, name=WATCHES, model=Watch)
-        pipeline.consume("ticks", Tick, self.on_tick, name="polling.tick")
+        pipeline.consume("ticks", Tick, self.on_tick, name="polling.tick", fetch=1)
         pipeline.consume("tick-results", TickResult, self.on_result, name="polling.cursor")
         pipeline.consume("effect-results", EffectResult, self.on_effect, name="polling.watch")
 
