@@ -1,7 +1,7 @@
 """The reading side: a message per partition and fetch, commits that trail what is delivered."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from faust.transport.drivers import aiokafka
@@ -44,11 +44,11 @@ class FetchConsumer(aiokafka.Consumer):
             # Whatever the fetcher gave out meanwhile is read again from the committed offsets.
             await self.perform_seek()
             return
-        for tp, records in _in_turn(fetched, self._most):
+        slices = _in_turn(fetched, self._most)
+        for tp, records in slices:
             if not self.flow_active or generation != self.app.consumer_generation_id:
+                await self._put_back([(tp, records), *slices])
                 break
-            if tp not in active and tp not in self._buffered_partitions:
-                continue
             message = _message(tp, records, generation)
             if tp.topic in self.app.topics.acking_topics:
                 self._ledger.hand_out(message)
@@ -83,6 +83,27 @@ class FetchConsumer(aiokafka.Consumer):
     def _most(self, topic: str) -> int:
         limits: Mapping[str, int] = getattr(self.app, "fetch_limits", {})
         return limits.get(topic, FETCH_RECORDS)
+
+    async def _put_back(self, rest: Iterable[tuple[TP, Records]]) -> None:
+        """Have what was fetched and not handed out read again.
+
+        A rebalance seeks too, but it may have done so before these were fetched: the client would
+        go on behind them, and they would be lost.
+        """
+        spans: dict[TP, tuple[int, int]] = {}
+        for tp, records in rest:
+            first, _ = spans.get(tp, (records[0].offset, 0))
+            spans[tp] = first, records[-1].offset + 1
+        await self._thread.call_thread(self._seek_back, spans)
+
+    async def _seek_back(self, spans: Mapping[TP, tuple[int, int]]) -> None:
+        # Runs in the client's thread without waiting, so that no other seek comes between.
+        consumer = self._thread._ensure_consumer()
+        for tp, (first, after) in spans.items():
+            state = consumer._subscription.subscription.assignment.state_value(tp)
+            # Any other position was sought since, and says better where to go on.
+            if state is not None and state.has_valid_position and state.position == after:
+                consumer.seek(tp, first)
 
     async def _until_room(self, seconds: float) -> None:
         self._room.clear()
