@@ -44,7 +44,7 @@ async def working(
         worker=WorkerSettings.model_validate(policy),
         specs=(BY_NAME["ticks"], BY_NAME["dead"]),
     )
-    pipeline.consume("ticks", Tick, handler, name="under-test")
+    pipeline.consume("ticks", Tick, handler, name="under-test", parks=False)
     await app.start()
     try:
         yield

@@ -17,11 +17,11 @@ def reported() -> Iterator[None]:
     Works as a context manager and as a decorator of a command.
     """
     from sayso.settings import WrongSettings
-    from sayso.streams.errors import BrokerFailed, BrokerUnreachable, TopicsMismatch
+    from sayso.streams.errors import BrokerFailed, BrokerUnreachable, NotDelivered, TopicsMismatch
 
     try:
         yield
-    except (WrongSettings, BrokerUnreachable, BrokerFailed, TopicsMismatch) as error:
+    except (WrongSettings, BrokerUnreachable, BrokerFailed, NotDelivered, TopicsMismatch) as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(1) from error
     except KeyboardInterrupt:

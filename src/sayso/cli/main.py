@@ -4,7 +4,7 @@ import sys
 
 import typer
 
-from sayso.cli import broker, demo, doctor, sandbox, status, suggestions, topics, worker
+from sayso.cli import broker, dead, demo, doctor, sandbox, status, suggestions, topics, worker
 
 app = typer.Typer(
     name="sayso",
@@ -21,6 +21,7 @@ app.command()(broker.broker)
 app.command()(status.status)
 app.add_typer(topics.app, name="topics")
 app.add_typer(suggestions.app, name="suggestions")
+app.add_typer(dead.app, name="dead")
 app.add_typer(sandbox.app, name="sandbox")
 
 

@@ -18,6 +18,11 @@ class Header(Part):
     name: str
     value: str | None = None
 
+    @property
+    def raw(self) -> bytes | None:
+        """The value, byte for byte."""
+        return None if self.value is None else b64decode(self.value)
+
 
 class DeadLetter(Record):
     """One record set aside."""

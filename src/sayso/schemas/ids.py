@@ -31,3 +31,8 @@ def message_id(org: str, channel: str, ts: str, version: str | None) -> str:
     """Id of one version of a message: `version` is the ts of its last edit, or `deleted`."""
     base = f"slack:{org}:{channel}:{ts}"
     return base if version is None else f"{base}:{version}"
+
+
+def audit_id(action: str, target: str, version: str) -> str:
+    """Id of an operator's action; done twice to the same version, it is the same action."""
+    return str(uuid5(NAMESPACE, f"audit/{action}/{target}/{version}"))

@@ -5,9 +5,11 @@ from typing import Final
 
 from pydantic import BaseModel
 
+from sayso.schemas.audit import AuditEntry
 from sayso.schemas.dead import DeadLetter
 from sayso.schemas.effect import Effect, EffectResult
 from sayso.schemas.feedback import FeedbackRow
+from sayso.schemas.parked import ParkedRecord
 from sayso.schemas.slack import Message, Reaction
 from sayso.schemas.status import Status
 from sayso.schemas.strategy import Decision, StrategyRequest, StrategyValue
@@ -124,6 +126,20 @@ TOPICS: Final[tuple[TopicSpec, ...]] = (
         retention_ms=90 * DAY_MS,
         max_message_bytes=4_194_304,
         about="Records that could not be processed, with their raw bytes.",
+    ),
+    TopicSpec(
+        name="parked",
+        model=ParkedRecord,
+        key="source key",
+        retention_ms=90 * DAY_MS,
+        max_message_bytes=4_194_304,
+        about="Records that wait, in order, behind a dead one of their key.",
+    ),
+    TopicSpec(
+        name="audit",
+        model=AuditEntry,
+        key="org",
+        about="What operators did.",
     ),
 )
 

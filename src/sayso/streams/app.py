@@ -9,12 +9,13 @@ from uuid import uuid4
 import faust
 from pydantic import BaseModel, SecretStr
 
-from sayso.schemas.topics import TOPICS, TopicSpec
+from sayso.schemas.topics import BY_NAME, TOPICS, TopicSpec
 from sayso.streams.client_config import faust_settings, librdkafka_settings
 from sayso.streams.guard import Guard, Handler
 from sayso.streams.limits import DeadLimit
 from sayso.streams.membership import SESSION_SECONDS, Membership
 from sayso.streams.outputs import Outputs
+from sayso.streams.parking import Parking
 from sayso.streams.settings import KafkaSettings, WorkerSettings
 from sayso.streams.store import URL
 from sayso.streams.topics import app_id
@@ -80,6 +81,10 @@ def _instance_id(data_dir: Path) -> str:
     return file.read_text(encoding="utf-8")
 
 
+_ALWAYS: Final = (BY_NAME["dead"], BY_NAME["parked"])
+"""Topics of the error policy."""
+
+
 class Pipeline:
     """What agents are registered on: an app, its topics and its error policy."""
 
@@ -104,7 +109,8 @@ class Pipeline:
             )
             for spec in specs
         }
-        self.outputs = Outputs(app, specs, prefix=kafka.prefix)
+        self.outputs = Outputs(app, (*specs, *_ALWAYS), prefix=kafka.prefix)
+        self._parking = Parking(app)
 
     def consume(
         self,
@@ -114,12 +120,15 @@ class Pipeline:
         *,
         name: str,
         fetch: int | None = None,
+        parks: bool = True,
     ) -> None:
         """Run `handler` over every record of a topic, one partition after the other in itself.
 
         Partitions run beside each other, each in order. Faust's own `concurrency` would lose
         records in flight when a worker dies. `fetch` is how many records are acknowledged at
-        once, and done again after a crash: 1 where each costs a model call.
+        once, and done again after a crash: 1 where each costs a call outside. `parks` is False
+        where a later record of a key does not depend on the ones before: then one that died of an
+        unknown error makes nothing wait.
         """
         if topic not in self._topics:
             raise KeyError(f"there is no topic {topic}")
@@ -136,6 +145,7 @@ class Pipeline:
             limit=DeadLimit(
                 ratio=self._worker.dead_ratio, consecutive=self._worker.dead_consecutive
             ),
+            parking=self._parking if parks else None,
         )
 
         async def run(stream: Any) -> None:

@@ -7,9 +7,7 @@ is acknowledged.
 
 import asyncio
 import os
-from base64 import b64encode
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
 from typing import Any, Final, Generic, NoReturn, TypeVar
 
 import faust
@@ -18,15 +16,17 @@ from aiokafka.errors import KafkaError
 from aiokafka.structs import ConsumerRecord
 from pydantic import BaseModel
 
-from sayso import __version__
 from sayso.logs import described
-from sayso.schemas.dead import DeadLetter, DeadReason, Header
+from sayso.schemas.dead import DeadReason
+from sayso.schemas.parked import Requeued
 from sayso.streams.codec import decode
 from sayso.streams.delivery import Delivery, current
 from sayso.streams.errors import PartitionLost, Poison, Transient
+from sayso.streams.letters import dead_letter, parked_record
 from sayso.streams.limits import DeadLimit
 from sayso.streams.membership import Membership
 from sayso.streams.outputs import Outputs
+from sayso.streams.parking import REQUEUED, Parking, Turn, place_of, turn_of
 from sayso.streams.settings import WorkerSettings
 from sayso.streams.transport.fetch import Fetch
 
@@ -56,6 +56,7 @@ class Guard(Generic[M]):
         outputs: Outputs,
         settings: WorkerSettings,
         limit: DeadLimit,
+        parking: Parking | None,
     ) -> None:
         self._name = name
         self._app = app
@@ -65,6 +66,8 @@ class Guard(Generic[M]):
         self._outputs = outputs
         self._settings = settings
         self._limit = limit
+        self._parking = parking
+        """None where later records of a key do not depend on the ones before."""
 
     async def run(self, stream: Any) -> None:
         """Process a stream of fetches. One is acknowledged only when all of it is settled.
@@ -84,7 +87,9 @@ class Guard(Generic[M]):
                 # Heartbeats, commits and callbacks of the producer run in between.
                 await asyncio.sleep(0)
                 await producer.room()
-            if record.value is not None and not await self._process(record, message.generation_id):
+            if _is_empty(record):
+                continue
+            if not await self._process(record, message.generation_id):
                 return False
             fetch.settle(self._name, record.offset, readers=message.refcount)
         return True
@@ -99,7 +104,7 @@ class Guard(Generic[M]):
         )
         token = current.set(delivery)
         try:
-            await self._settle(delivery)
+            await self._take(delivery)
         except PartitionLost:
             return False
         except Exception as failure:  # noqa: BLE001 - Faust would acknowledge and forget
@@ -109,62 +114,103 @@ class Guard(Generic[M]):
             current.reset(token)
         return delivery.is_mine
 
-    async def _settle(self, delivery: Delivery) -> None:
+    async def _take(self, delivery: Delivery) -> None:
+        """Process a record in its turn."""
+        # What was fetched before the process was stopped may be another worker's by now.
+        await delivery.confirm_mine()
+        try:
+            place = place_of(delivery.record.headers)
+        except Poison as error:
+            await self._bury(delivery, "poison", error, attempt=1, place=None)
+            return
+        parking = self._parking
+        if parking is None:
+            await self._settle(delivery, place)
+            return
+        held = parking.held(self._name, delivery)
+        turn = turn_of(held, delivery.record.offset, place)
+        if turn is Turn.WAIT and held is not None:
+            parking.wait(self._name, delivery, held)
+            await self._park(delivery, behind=held.dead)
+        if turn not in (Turn.PROCESS, Turn.RELEASE):
+            return
+        is_settled = await self._settle(delivery, place)
+        if is_settled and turn is Turn.RELEASE:
+            # The next in turn must not come before what this one sent.
+            await delivery.settle()
+            parking.release(self._name, delivery, place)
+
+    async def _settle(self, delivery: Delivery, place: Requeued | None) -> bool:
+        """Run the handler under the policy; False when the record died."""
+        if place is not None and place.dropped:
+            return True
         wait = _FIRST_WAIT
         for attempt in range(1, self._settings.transient_tries + 1):
             try:
-                # What was fetched before the process was stopped may be another worker's by now.
-                await delivery.confirm_mine()
                 await self._handler(decode(self._model, delivery.record.value), delivery)
             except PartitionLost:
                 raise
             except Poison as error:
-                await self._bury(delivery, "poison", error, attempt)
-                return
+                await self._bury(delivery, "poison", error, attempt=attempt, place=place)
+                return False
             except Exception as error:  # noqa: BLE001 - the policy for what nobody foresaw
                 if attempt == self._settings.transient_tries or not _passes(error):
-                    await self._die_or_bury(delivery, error, attempt)
-                    return
+                    await self._die_or_bury(delivery, error, attempt=attempt, place=place)
+                    return False
                 # The handler runs again from its start and sends again what it had sent.
                 asked = getattr(error, "retry_after", None) or wait
                 pause = min(asked, self._settings.transient_wait)
                 log.warning("passing error", attempt=attempt, pause=pause, **described(error))
                 await asyncio.sleep(pause)
                 wait *= 2
+                await delivery.confirm_mine()
             else:
-                self._limit.passed()
-                return
+                break
+        self._limit.passed()
+        return True
 
-    async def _die_or_bury(self, delivery: Delivery, error: Exception, attempt: int) -> None:
+    async def _die_or_bury(
+        self, delivery: Delivery, error: Exception, *, attempt: int, place: Requeued | None
+    ) -> None:
         position = delivery.position
         log.error("unknown error", position=position.model_dump(), **described(error))
         if self._limit.allows_another():
-            await self._bury(delivery, "unknown", error, attempt)
+            if self._parking is not None:
+                self._parking.hold(self._name, delivery, place)
+            await self._bury(delivery, "unknown", error, attempt=attempt, place=place)
         else:
             await self._stop_unacknowledged(delivery)
 
     async def _bury(
-        self, delivery: Delivery, reason: DeadReason, error: Exception, attempt: int
+        self,
+        delivery: Delivery,
+        reason: DeadReason,
+        error: Exception,
+        *,
+        attempt: int,
+        place: Requeued | None,
     ) -> None:
-        record = delivery.record
-        letter = DeadLetter(
-            source=delivery.position,
-            timestamp_ms=record.timestamp,
+        source = delivery.position
+        if place is not None:
+            source = source.model_copy(update={"offset": place.offset})
+        letter = dead_letter(
+            delivery.record,
+            source=source,
             group=self._app.conf.id,
             reason=reason,
-            error=type(error).__name__,
-            refusal=str(error)[:2_000],
-            source_key=_base64(record.key),
-            source_value=_base64(record.value),
-            headers=tuple(
-                Header(name=name, value=_base64(value)) for name, value in record.headers
-            ),
+            error=error,
             attempt=attempt,
-            build=__version__,
-            at=datetime.now(UTC),
         )
         # What cannot be kept is not acknowledged either: a failure here stops the worker.
         await delivery.emit("dead", letter)
+        await delivery.settle()
+
+    async def _park(self, delivery: Delivery, *, behind: int) -> None:
+        log.warning("record waits", position=delivery.position.model_dump(), behind=behind)
+        parked = parked_record(
+            delivery.record, source=delivery.position, agent=self._name, behind=behind
+        )
+        await delivery.emit("parked", parked)
         await delivery.settle()
 
     async def _stop_unacknowledged(self, delivery: Delivery) -> NoReturn:
@@ -187,5 +233,8 @@ def _passes(error: Exception) -> bool:
     return isinstance(error, Transient) or (isinstance(error, KafkaError) and error.retriable)
 
 
-def _base64(value: bytes | None) -> str | None:
-    return None if value is None else b64encode(value).decode()
+def _is_empty(record: ConsumerRecord[bytes, bytes]) -> bool:
+    """True for a tombstone, but for one that stands in for a dropped record."""
+    if record.value is not None:
+        return False
+    return not record.headers or record.headers[0][0] != REQUEUED

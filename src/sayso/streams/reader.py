@@ -129,7 +129,10 @@ class _Reading:
     def records(self) -> Iterator[RawRecord]:
         heard = time.monotonic()
         while self._open:
-            messages = self._consumer.consume(_BATCH, timeout=_POLL_SECONDS)
+            # A full batch is waited for until the timeout, even when all there is was read.
+            messages = self._consumer.consume(_BATCH, timeout=0) or self._consumer.consume(
+                1, timeout=_POLL_SECONDS
+            )
             if messages:
                 heard = time.monotonic()
             elif self._is_bounded() and time.monotonic() - heard > _STALL_SECONDS:

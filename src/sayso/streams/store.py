@@ -32,7 +32,8 @@ class _Unwritten:
     __slots__ = ("offset", "values")
 
     def __init__(self) -> None:
-        self.values: dict[bytes, bytes] = {}
+        self.values: dict[bytes, bytes | None] = {}
+        """None for a key that was removed."""
         self.offset = -1
         """Of the newest changelog record that the broker has of them."""
 
@@ -54,8 +55,8 @@ class Store(rocksdb.Store):
         """The newest value of a key."""
         for unwritten in (self._newer, self._older):
             part = unwritten.get(partition)
-            if part is not None and (value := part.values.get(key)) is not None:
-                return value
+            if part is not None and key in part.values:
+                return part.values[key]
         stored: bytes | None = self._db_for_partition(partition).get(key)
         return stored
 
@@ -63,8 +64,8 @@ class Store(rocksdb.Store):
         """The producer's callback for the changelog record of what is kept next."""
         return partial(self._unwritten(partition).delivered, sent)
 
-    def keep(self, partition: int, key: bytes, value: bytes) -> None:
-        """Remember a value whose changelog record is on its way."""
+    def keep(self, partition: int, key: bytes, value: bytes | None) -> None:
+        """Remember a value, or a removal, whose changelog record is on its way."""
         self._unwritten(partition).values[key] = value
 
     def _unwritten(self, partition: int) -> _Unwritten:
@@ -88,7 +89,10 @@ class Store(rocksdb.Store):
             db = self._db_for_partition(partition)
             batch = rocksdict.WriteBatch(raw_mode=True)
             for key, value in part.values.items():
-                batch.put(key, value)
+                if value is None:
+                    batch.delete(key)
+                else:
+                    batch.put(key, value)
             batch.put(self.offset_key, str(part.offset).encode())
             db.write(batch)
         self._older = {}
@@ -121,4 +125,4 @@ class Store(rocksdb.Store):
         raise TypeError("write through ModelTable.put, which counts the changelog record")
 
     def _del(self, key: bytes) -> None:
-        raise TypeError("tables do not delete yet")
+        raise TypeError("remove through ModelTable.remove, which counts the changelog record")

@@ -57,9 +57,16 @@ class ModelTable(Generic[M]):
         Raises PartitionLost: what a delivery learned before a rebalance must not overwrite what
         the partition's new owner wrote since. Raises NotDelivered for a value that is too large.
         """
+        self._write(key, encode(value))
+
+    def remove(self, key: str) -> None:
+        """Remove a key, if it is there. Raises as `put` does."""
+        self._write(key, None)
+
+    def _write(self, key: str, raw: bytes | None) -> None:
         delivery = current.get()
         delivery.insist_mine()
-        raw_key, raw = key.encode(), encode(value)
+        raw_key = key.encode()
         partition = delivery.partition
         store, sent = self._store, delivery.sent
         self._producer.produce(

@@ -12,6 +12,9 @@ from sayso.streams.settings import KafkaSettings
 from sayso.streams.topic_admin import TopicAdmin
 from sayso.streams.topic_plan import Alteration, Plan, WantedTopic, make_plan
 
+PARKED_KEYS: Final = "parked_keys"
+"""The table that every app has: keys that are held, by agent and record key."""
+
 _CHANGELOG_BYTES: Final = 1_048_588
 
 _COMPACTED: Final = {
@@ -51,7 +54,10 @@ def wanted_topics(kafka: KafkaSettings, *, tables: Sequence[str]) -> tuple[Wante
     """Every topic of this build under the prefix: those of records, then the tables' changelogs."""
     return (
         *(_records(kafka, spec) for spec in TOPICS),
-        *(_changelog(kafka, changelog_name(app_id(kafka), table)) for table in tables),
+        *(
+            _changelog(kafka, changelog_name(app_id(kafka), table))
+            for table in (*tables, PARKED_KEYS)
+        ),
     )
 
 

@@ -41,9 +41,13 @@ class PollingAgent:
         self._worker = socket.gethostname()
         self._channels = ModelTable(pipeline.app, name=CHANNELS, model=ChannelState)
         self._watches = ModelTable(pipeline.app, name=WATCHES, model=Watch)
-        pipeline.consume("ticks", Tick, self.on_tick, name="polling.tick", fetch=1)
-        pipeline.consume("tick-results", TickResult, self.on_result, name="polling.cursor")
-        pipeline.consume("effect-results", EffectResult, self.on_effect, name="polling.watch")
+        pipeline.consume("ticks", Tick, self.on_tick, name="polling.tick", fetch=1, parks=False)
+        pipeline.consume(
+            "tick-results", TickResult, self.on_result, name="polling.cursor", parks=False
+        )
+        pipeline.consume(
+            "effect-results", EffectResult, self.on_effect, name="polling.watch", parks=False
+        )
 
     async def on_tick(self, tick: Tick, delivery: Delivery) -> None:
         """Read the channel and publish what is new; a tick that is done sends its result again."""
