@@ -3,9 +3,9 @@
 import asyncio
 import contextlib
 import signal
-from collections.abc import Coroutine, Iterator, Mapping
+from collections.abc import Awaitable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import structlog
 from filelock import FileLock, Timeout
@@ -62,12 +62,12 @@ async def run_worker(settings: Settings, *, schedule: bool = True) -> None:
             loop.add_signal_handler(number, stopping.set)
         await app.start()
         log.info("worker ready", group=app.conf.id, orgs=sorted(settings.orgs))
-        ticking = asyncio.create_task(_ticking(pipeline, settings)) if schedule else None
+        beside = [pipeline.liveness.watch(settings.worker.stuck_after)]
+        if schedule:
+            beside.append(_ticking(pipeline, settings))
         try:
-            await _until_stopped(app.wait_until_stopped(), stopping)
+            await _until_stopped(stopping.wait(), app.wait_until_stopped(), *beside)
         finally:
-            if ticking is not None:
-                ticking.cancel()
             await app.stop()
         if app.crash_reason is not None:
             raise app.crash_reason
@@ -135,9 +135,13 @@ async def _ticking(pipeline: Pipeline, settings: Settings) -> None:
     await publish_ticks(pipeline.outputs, channels, interval=settings.worker.tick_interval)
 
 
-async def _until_stopped(faust_stopped: Coroutine[Any, Any, None], stopping: asyncio.Event) -> None:
-    asked: asyncio.Task[Any] = asyncio.create_task(stopping.wait())
-    ended: asyncio.Task[Any] = asyncio.create_task(faust_stopped)
-    await asyncio.wait({asked, ended}, return_when=asyncio.FIRST_COMPLETED)
-    for task in (asked, ended):
-        task.cancel()
+async def _until_stopped(*whatever: Awaitable[object]) -> None:
+    """Return when the first of them ends; raise what it raised."""
+    tasks = [asyncio.ensure_future(one) for one in whatever]
+    try:
+        ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in ended:
+            task.result()
+    finally:
+        for task in tasks:
+            task.cancel()

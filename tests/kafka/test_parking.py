@@ -2,33 +2,29 @@
 
 import asyncio
 import shutil
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Producer
+from one_agent import prepared, publish, until, working
 
 from sayso.schemas.audit import AuditEntry
 from sayso.schemas.tick import Tick
-from sayso.schemas.topics import BY_NAME
-from sayso.streams.app import Pipeline, create_app
-from sayso.streams.codec import decode, encode
+from sayso.streams.app import Pipeline
+from sayso.streams.codec import decode
 from sayso.streams.dead_letters import Case, read_cases
 from sayso.streams.delivery import Delivery
 from sayso.streams.reader import read_topic
 from sayso.streams.requeue import PutBack, Requeue
-from sayso.streams.settings import KafkaSettings, WorkerSettings
-from sayso.streams.topics import apply_topics, wanted_topics
+from sayso.streams.settings import KafkaSettings
 
 pytestmark = pytest.mark.kafka
 
 
 @pytest.fixture
 def kafka(kafka_bootstrap: str, prefix: str) -> KafkaSettings:
-    settings = KafkaSettings(bootstrap=kafka_bootstrap, prefix=prefix, partitions=2)
-    apply_topics(settings, wanted_topics(settings, tables=()))
-    return settings
+    return prepared(kafka_bootstrap, prefix, partitions=2)
 
 
 class Worker:
@@ -44,44 +40,10 @@ class Worker:
             raise ZeroDivisionError(f"cannot do {tick.id}")
         self.done.append(tick.id)
 
-    @asynccontextmanager
-    async def running(self, folder: Path) -> AsyncIterator[None]:
-        app = create_app(self._kafka, data_dir=folder)
-        pipeline = Pipeline(
-            app=app,
-            kafka=self._kafka,
-            worker=WorkerSettings(dead_ratio=1, dead_consecutive=100),
-            specs=(BY_NAME["ticks"],),
+    def running(self, folder: Path) -> AbstractAsyncContextManager[Pipeline]:
+        return working(
+            self._kafka, folder, self.handle, parks=True, dead_ratio=1, dead_consecutive=100
         )
-        pipeline.consume("ticks", Tick, self.handle, name="under-test")
-        await app.start()
-        try:
-            yield
-        finally:
-            await app.stop()
-
-
-def publish(kafka: KafkaSettings, *ids: str) -> None:
-    """Ticks keyed by the channel that the first letter of their id names."""
-    producer = Producer({"bootstrap.servers": kafka.bootstrap, "partitioner": "murmur2_random"})
-    for tick_id in ids:
-        tick = Tick.model_validate(
-            {
-                "id": tick_id,
-                "org": "acme",
-                "channel": f"C{tick_id[0].upper()}",
-                "cause": "command",
-                "at": "2026-01-01T00:00:00Z",
-            }
-        )
-        producer.produce(f"{kafka.prefix}ticks", key=tick.key.encode(), value=encode(tick))
-    assert producer.flush(10) == 0
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(30):
-        while not await asyncio.to_thread(holds):
-            await asyncio.sleep(0.1)
 
 
 def open_cases(kafka: KafkaSettings) -> list[Case]:

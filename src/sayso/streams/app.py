@@ -13,6 +13,7 @@ from sayso.schemas.topics import BY_NAME, TOPICS, TopicSpec
 from sayso.streams.client_config import faust_settings, librdkafka_settings
 from sayso.streams.guard import Guard, Handler
 from sayso.streams.limits import DeadLimit
+from sayso.streams.liveness import Liveness
 from sayso.streams.membership import SESSION_SECONDS, Membership
 from sayso.streams.outputs import Outputs
 from sayso.streams.parking import Parking
@@ -100,6 +101,7 @@ class Pipeline:
         self._kafka = kafka
         self._worker = worker
         self._membership = Membership(app)
+        self.liveness = Liveness(app)
         self._topics = {
             spec.name: app.topic(
                 kafka.prefix + spec.name,
@@ -138,6 +140,7 @@ class Pipeline:
             name=name,
             app=self.app,
             membership=self._membership,
+            liveness=self.liveness,
             model=model,
             handler=handler,
             outputs=self.outputs,

@@ -1,16 +1,19 @@
 """One record on its way through an agent: what it is, what it sends, and when that is safe."""
 
+import asyncio
 from collections.abc import Iterable
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Final
 
 from aiokafka.structs import ConsumerRecord
+from faust.types import TP
 
 from sayso.schemas.feedback import Position
 from sayso.schemas.output import Output
 from sayso.schemas.record import Record
 from sayso.streams.errors import PartitionLost
+from sayso.streams.liveness import Liveness
 from sayso.streams.membership import Membership
 from sayso.streams.outputs import Outputs
 
@@ -29,11 +32,13 @@ class Delivery:
         self,
         *,
         membership: Membership,
+        liveness: Liveness,
         record: ConsumerRecord[bytes, bytes],
         generation: int | None,
         outputs: Outputs,
     ) -> None:
         self._membership = membership
+        self._liveness = liveness
         self._generation = generation
         self._outputs = outputs
         self.record = record
@@ -78,6 +83,11 @@ class Delivery:
         """
         if not await self._membership.confirm(self._generation):
             raise PartitionLost
+
+    async def pause(self, seconds: float) -> None:
+        """Sleep because something outside asks for it; nobody takes the worker for stuck then."""
+        self._liveness.pausing(TP(self.record.topic, self.record.partition), seconds)
+        await asyncio.sleep(seconds)
 
     async def send(self, outputs: Iterable[Output]) -> None:
         """Send what rules gave, in their order."""

@@ -24,6 +24,7 @@ from sayso.streams.delivery import Delivery, current
 from sayso.streams.errors import PartitionLost, Poison, Transient
 from sayso.streams.letters import dead_letter, parked_record
 from sayso.streams.limits import DeadLimit
+from sayso.streams.liveness import Liveness
 from sayso.streams.membership import Membership
 from sayso.streams.outputs import Outputs
 from sayso.streams.parking import REQUEUED, Parking, Turn, place_of, turn_of
@@ -51,6 +52,7 @@ class Guard(Generic[M]):
         name: str,
         app: faust.App,
         membership: Membership,
+        liveness: Liveness,
         model: type[M],
         handler: Handler[M],
         outputs: Outputs,
@@ -61,6 +63,7 @@ class Guard(Generic[M]):
         self._name = name
         self._app = app
         self._membership = membership
+        self._liveness = liveness
         self._model = model
         self._handler = handler
         self._outputs = outputs
@@ -98,6 +101,7 @@ class Guard(Generic[M]):
         """Settle one record; False when it is no longer ours to acknowledge."""
         delivery = Delivery(
             membership=self._membership,
+            liveness=self._liveness,
             record=record,
             generation=generation,
             outputs=self._outputs,
@@ -161,7 +165,7 @@ class Guard(Generic[M]):
                 asked = getattr(error, "retry_after", None) or wait
                 pause = min(asked, self._settings.transient_wait)
                 log.warning("passing error", attempt=attempt, pause=pause, **described(error))
-                await asyncio.sleep(pause)
+                await delivery.pause(pause)
                 wait *= 2
                 await delivery.confirm_mine()
             else:

@@ -38,5 +38,7 @@ class WorkerSettings(BaseModel):
     """The most seconds one such pause may take, Retry-After included."""
     dead_ratio: float = Field(default=0.1, ge=0, le=1)
     """Share of records that may die of an unknown error before the worker stops."""
+    stuck_after: float = Field(default=600.0, ge=30, le=86_400)
+    """Seconds without any progress on a partition that has work after which the worker stops."""
     dead_consecutive: int = Field(default=5, ge=1, le=10_000)
     """Records in a row that may die of an unknown error before the worker stops."""

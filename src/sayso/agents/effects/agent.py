@@ -1,6 +1,5 @@
 """Performs effects, the one place that changes anything outside. Keyed by target, in order."""
 
-import asyncio
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -59,7 +58,7 @@ class EffectsAgent:
                 # Nothing was done. The target waits, in order, until Slack answers again.
                 asked = error.retry_after if isinstance(error, RateLimited) else pause
                 log.warning("effect waits", effect=effect.id, reason=str(error), pause=asked)
-                await asyncio.sleep(asked)
+                await delivery.pause(asked)
                 pause = min(pause * 2, self._settings.longest_pause)
         await self._save(result, delivery)
 
@@ -67,7 +66,7 @@ class EffectsAgent:
         self, client: SlackClient, effect: Effect, result: EffectResult, delivery: Delivery
     ) -> EffectResult:
         if rules.is_uncertain(result):
-            return await self._reconcile(client, effect, result)
+            return await self._reconcile(client, effect, result, delivery)
         if result.attempt_count >= self._settings.tries:
             return rules.failed(result, f"not done after {result.attempt_count} tries")
         result = rules.sending(result, at=datetime.now(UTC))
@@ -89,13 +88,13 @@ class EffectsAgent:
         return rules.done(result, ts=posted.ts)
 
     async def _reconcile(
-        self, client: SlackClient, effect: Effect, result: EffectResult
+        self, client: SlackClient, effect: Effect, result: EffectResult, delivery: Delivery
     ) -> EffectResult:
         """Look for what may have happened; only when it did not may it be sent again."""
         sent = result.sending_at or datetime.now(UTC)
         since_sent = (datetime.now(UTC) - sent).total_seconds()
         # A clock that was set back must not make this wait longer than it ever has to.
-        await asyncio.sleep(min(max(self._settings.settle - since_sent, 0), self._settings.settle))
+        await delivery.pause(min(max(self._settings.settle - since_sent, 0), self._settings.settle))
         try:
             posted = await client.find_post(
                 effect.action, effect_id=effect.id, since=_since(effect, sent)

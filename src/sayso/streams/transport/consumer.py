@@ -84,6 +84,34 @@ class FetchConsumer(aiokafka.Consumer):
         limits: Mapping[str, int] = getattr(self.app, "fetch_limits", {})
         return limits.get(topic, FETCH_RECORDS)
 
+    async def behind(self) -> dict[TP, int | None]:
+        """Partitions with records unread or uncommitted, and the offset committed of each."""
+        unread = await self._thread.call_thread(self._unread)
+        acking = self.app.topics.acking_topics
+        return {
+            tp: self._committed_offset[tp]
+            for tp in self.assignment()
+            if tp.topic in acking and (tp in unread or self._is_uncommitted(tp))
+        }
+
+    def _is_uncommitted(self, tp: TP) -> bool:
+        if self._ledger.is_waiting(tp):
+            return True
+        settled = self._ledger.committable(tp)
+        return settled is not None and settled != self._committed_offset[tp]
+
+    async def _unread(self) -> set[TP]:
+        # In the client's thread, whose state it is.
+        consumer = self._thread._ensure_consumer()
+        unread = set()
+        for tp in consumer.assignment():
+            state = consumer._subscription.subscription.assignment.state_value(tp)
+            if state is None or not state.has_valid_position or state.highwater is None:
+                continue
+            if state.position < state.highwater:
+                unread.add(TP(tp.topic, tp.partition))
+        return unread
+
     async def _put_back(self, rest: Iterable[tuple[TP, Records]]) -> None:
         """Have what was fetched and not handed out read again.
 

@@ -51,6 +51,11 @@ class Ledger:
                 return settled + 1
         return partition.next
 
+    def is_waiting(self, tp: TP) -> bool:
+        """True while something handed out is not acknowledged."""
+        partition = self._partitions.get(tp)
+        return partition is not None and bool(partition.waiting)
+
     def forget(self, tps: Iterable[TP]) -> None:
         """Drop partitions that were taken away."""
         for tp in tps:
