@@ -45,6 +45,11 @@ class Delivery:
         self.sent = outputs.new_sent()
 
     @property
+    def generation(self) -> int | None:
+        """Of the consumer group, when the record was fetched. Tables are anew in each."""
+        return self._generation
+
+    @property
     def partition(self) -> int:
         """The partition of the record, and so of every table row that it may touch."""
         number: int = self.record.partition

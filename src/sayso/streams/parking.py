@@ -61,14 +61,19 @@ def place_of(headers: Sequence[tuple[str, bytes]]) -> Requeued | None:
 
 
 class Parking:
-    """The keys that each agent holds."""
+    """The keys that each agent holds.
+
+    Which rows there are is remembered, since almost always there is none and every record asks.
+    """
 
     def __init__(self, app: faust.App) -> None:
         self._keys = ModelTable(app, name=PARKED_KEYS, model=ParkedKey)
+        self._rows: dict[int, tuple[int | None, set[str]]] = {}
+        """By partition: the generation in which they were read, and they."""
 
     def held(self, agent: str, delivery: Delivery) -> ParkedKey | None:
         """What holds the record's key; None for a key that is free, and without a key."""
-        if delivery.record.key is None:
+        if not self._rows_of(delivery) or delivery.record.key is None:
             return None
         return self._keys.get(_row(agent, delivery))
 
@@ -81,6 +86,7 @@ class Parking:
         held = self._keys.get(row)
         last = offset if held is None else max(held.last, offset)
         self._keys.put(row, ParkedKey(topic=delivery.record.topic, dead=offset, last=last))
+        self._rows_of(delivery).add(row)
 
     def wait(self, agent: str, delivery: Delivery, held: ParkedKey) -> None:
         """Count a record that waits."""
@@ -97,8 +103,16 @@ class Parking:
         offset = held.dead if place is None else place.offset
         if offset >= held.last:
             self._keys.remove(row)
+            self._rows_of(delivery).discard(row)
         else:
             self._keys.put(row, held.model_copy(update={"done": offset}))
+
+    def _rows_of(self, delivery: Delivery) -> set[str]:
+        generation, rows = self._rows.get(delivery.partition, (None, None))
+        if rows is None or generation != delivery.generation:
+            rows = self._keys.keys()
+            self._rows[delivery.partition] = delivery.generation, rows
+        return rows
 
 
 def _row(agent: str, delivery: Delivery) -> str:

@@ -60,6 +60,16 @@ class Store(rocksdb.Store):
         stored: bytes | None = self._db_for_partition(partition).get(key)
         return stored
 
+    def keys_of(self, partition: int) -> set[bytes]:
+        """Every key of a partition that has a value; reads all of them."""
+        found = set(self._visible_keys(self._db_for_partition(partition)))
+        for unwritten in (self._older, self._newer):
+            part = unwritten.get(partition)
+            if part is not None:
+                found |= part.values.keys()
+                found -= {key for key, value in part.values.items() if value is None}
+        return found
+
     def callback(self, partition: int, sent: Sent) -> Any:
         """The producer's callback for the changelog record of what is kept next."""
         return partial(self._unwritten(partition).delivered, sent)

@@ -51,6 +51,10 @@ class ModelTable(Generic[M]):
         except Poison as error:
             raise UnreadableState(f"{self.name} row {key}: {error}") from error
 
+    def keys(self) -> set[str]:
+        """Every key of the partition of the record being processed; reads all of them."""
+        return {key.decode() for key in self._store.keys_of(current.get().partition)}
+
     def put(self, key: str, value: M) -> None:
         """Write a value: seen by the next `get`, on the broker when the delivery settles.
 
