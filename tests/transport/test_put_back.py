@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from driving import Driver, Read, create_topic, make_app, publish, running, until
+from confluent_kafka import Producer
+from driving import PATIENCE, Driver, Read, create_topic, make_app, publish, running, until
 from faust.types import TP
 
 from sayso.streams.settings import KafkaSettings
@@ -54,6 +55,27 @@ async def test_every_record_of_a_fetch_that_crossed_a_rebalance_is_processed(
 ) -> None:
     topic = create_topic(kafka, "source", partitions=1)
     publish(kafka, topic, VALUES)
+    probe = Probe(kafka, tmp_path, topic)
+    probe.rebalance_in_flight(nothing)
+    async with running(probe.app):
+        await until(lambda: probe.crossed)
+        publish(kafka, topic, [b"last"])
+        await until(lambda: b"last" in probe.seen)
+
+    assert probe.seen == [*VALUES, b"last"]
+
+
+async def test_a_gap_behind_the_fetch_changes_nothing(kafka: KafkaSettings, tmp_path: Path) -> None:
+    """A transaction's marker, or a record that compaction took, is passed over by the client."""
+    topic = create_topic(kafka, "source", partitions=1)
+    producer = Producer(
+        {"bootstrap.servers": kafka.bootstrap, "transactional.id": f"{kafka.prefix}writer"}
+    )
+    producer.init_transactions(PATIENCE)
+    producer.begin_transaction()
+    for value in VALUES:
+        producer.produce(topic, value, partition=0)
+    producer.commit_transaction(PATIENCE)
     probe = Probe(kafka, tmp_path, topic)
     probe.rebalance_in_flight(nothing)
     async with running(probe.app):

@@ -129,8 +129,9 @@ class FetchConsumer(aiokafka.Consumer):
         consumer = self._thread._ensure_consumer()
         for tp, (first, after) in spans.items():
             state = consumer._subscription.subscription.assignment.state_value(tp)
-            # Any other position was sought since, and says better where to go on.
-            if state is not None and state.has_valid_position and state.position == after:
+            # A position before `after` was sought since, and says better where to go on. One behind
+            # it was not: markers of transactions and what compaction took are passed over.
+            if state is not None and state.has_valid_position and state.position >= after:
                 consumer.seek(tp, first)
 
     async def _until_room(self, seconds: float) -> None:
