@@ -233,7 +233,8 @@ def test_unknown_errors_stop_the_worker_before_it_acknowledges(
     )
     for number in range(3):
         copy = message.model_copy(update={"ts": f"179600000{number}.000001"})
-        produce(run, topic, "one/key", encode(copy))
+        # Of a key each: later ones of the same key would only wait.
+        produce(run, topic, f"key/{number}", encode(copy), partition=0)
     worker = run.start_worker()
 
     assert worker.wait(60) == 70
