@@ -27,6 +27,7 @@ def test_every_topic_and_changelog_is_wanted_under_the_prefix() -> None:
     assert [topic.name for topic in WANTED] == [
         *(f"here.{spec.name}" for spec in TOPICS),
         "here.sayso-rows-changelog",
+        "here.sayso-parked_keys-changelog",
     ]
     assert {(topic.partitions, topic.replication) for topic in WANTED} == {(4, 2)}
 
